@@ -15,6 +15,7 @@ use crate::base::cancel::Cancelled;
 use crate::base::threads;
 use crate::formats::input::source::{HEAD_BYTES, LONG_HEAD_BYTES, Source};
 use crate::formats::live::{ArrivalKey, LiveFormat, NotLive, StreamState, head_limit, open_live, recognise_live};
+use crate::formats::multi::clock_sync::ClockSyncs;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
@@ -94,6 +95,8 @@ pub(crate) enum FeedItem {
     /// New tracks, in stream order.
     Tracks(Vec<Arc<TrackKey>>),
     Metadata(Vec<Metadata>),
+    /// What its trace states about its clock, before the events of the same batch.
+    Clock(ClockSyncs),
     /// Events with their ordering times, sorted by these.
     Events(Vec<(i64, LiveEvent)>),
     Losses(Losses),
@@ -335,14 +338,15 @@ struct FeedSink<'a> {
     /// By name, the last batch that used it, and its index in the tables of that batch.
     used: Vec<(u64, u32)>,
     batches: u64,
+    clock_syncs: ClockSyncs,
     /// Number of events so far.
     events: u64,
 }
 
 impl<'a> FeedSink<'a> {
     fn new(out: &'a FeedSender, key: ArrivalKey) -> Self {
-        let (names, used, tracks) = Default::default();
-        Self { out, key, names, tracks, nameless: Arc::default(), used, batches: 0, events: 0 }
+        let (names, used, tracks, clock_syncs) = Default::default();
+        Self { out, key, names, tracks, nameless: Arc::default(), used, batches: 0, clock_syncs, events: 0 }
     }
 
     /// Returns the index of a name in the tables of this batch.
@@ -377,6 +381,15 @@ impl<'a> FeedSink<'a> {
 
 impl BatchSink for FeedSink<'_> {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+        self.clock_syncs.observe(&batch, 0);
+        let utc = batch.metadata.iter().find_map(|metadata| match metadata {
+            Metadata::Utc { offset_ns } => Some(*offset_ns),
+            _ => None,
+        });
+        utc.into_iter().for_each(|offset_ns| self.clock_syncs.add_utc(offset_ns));
+        if let Some(syncs) = self.clock_syncs.take_new() {
+            self.send(FeedItem::Clock(syncs))?;
+        }
         self.names.truncate(batch.names_before as usize);
         self.names.extend(batch.names.into_iter().map(Arc::new));
         self.used.resize(self.names.len(), (0, 0));

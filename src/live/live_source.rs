@@ -9,6 +9,7 @@ use crossbeam_channel::Receiver;
 
 use super::feed::{FeedError, FeedItem, LiveEvent};
 use super::pairs::{LiveNames, LivePairs};
+use super::source_clocks::SourceClock;
 use super::started_command::StartedCommand;
 use crate::base::budget::Budget;
 use crate::model::{Losses, Metadata, TrackKey};
@@ -37,6 +38,7 @@ pub(super) struct LiveSource {
     pub(super) is_no_trace: bool,
     pub(super) names: LiveNames,
     pub(super) pairs: LivePairs,
+    pub(super) clock: SourceClock,
     /// The latest time of an event.
     pub(super) now_ns: i64,
     /// Rows of its tables that are not taken yet.
@@ -68,6 +70,7 @@ impl LiveSource {
             is_no_trace: false,
             names: LiveNames::default(),
             pairs: LivePairs::new(args_budget.clone()),
+            clock: SourceClock::default(),
             now_ns: i64::MIN,
             tables: Vec::new(),
             losses: Losses::default(),

@@ -34,6 +34,7 @@ pub(crate) mod refused_trace;
 pub(crate) mod row_filter;
 pub(crate) mod session;
 mod silence;
+mod source_clocks;
 pub(crate) mod source_names;
 pub(crate) mod source_note;
 pub(crate) mod spool_files;

@@ -17,12 +17,13 @@ use super::orderer::{LateEvents, Orderer, OrdererLimits};
 use super::pairs::{LiveNames, LiveRow, RowOrder};
 use super::reading_thread::{ArrivalError, Pace};
 use super::refused_trace::{RefusedFate, RefusedTrace};
+use super::source_clocks::{CLOCK_WAIT, SourceClocks};
 use super::source_note::{Say, SourceNote};
 use super::spool_files::{SpoolFiles, SpoolPart};
 use super::started_command::StartedCommand;
 use crate::base::budget::{Budget, Memory};
 use crate::base::cancel::Cancel;
-use crate::model::{Losses, TrackKey};
+use crate::model::{Losses, Metadata, TrackKey};
 
 /// Minimum time between two watermarks.
 const TICK: Duration = Duration::from_millis(10);
@@ -124,11 +125,12 @@ pub(crate) struct LiveSession {
     say: Say,
     is_stopping: bool,
     has_met_disk_cap: bool,
-    keeps_tables: bool,
     has_said_delay: bool,
+    keeps_tables: bool,
     rows: u64,
     /// Sources with another clock that the user was told about.
     own_clocks: Vec<usize>,
+    clocks: SourceClocks,
     /// Tolerated lateness of batched events.
     tolerated_ns: u64,
 }
@@ -160,10 +162,11 @@ impl LiveSession {
             say: Arc::clone(say),
             is_stopping: false,
             has_met_disk_cap: false,
+            has_said_delay: false,
             keeps_tables: options.keeps_tables,
             rows: 0,
-            has_said_delay: false,
             own_clocks: Vec::new(),
+            clocks: SourceClocks::default(),
             tolerated_ns: nanos(tolerated),
         };
         session.start_inputs(inputs, options.pace).inspect_err(|_| options.stop.cancel())?;
@@ -296,10 +299,10 @@ impl LiveSession {
     pub(crate) fn step<E>(&mut self, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<LiveStep, E> {
         if self.stop.is_cancelled() && !std::mem::replace(&mut self.is_stopping, true) {
             self.sources.iter().filter_map(|source| source.command.as_ref()).for_each(StartedCommand::interrupt);
+            self.orderer.hurry();
         }
         let mut has_worked = false;
         // Everything sent before is received by this step.
-            self.orderer.hurry();
         self.woken.try_recv().ok();
         // Most of a thousand connections may have ended.
         let active = self.orderer.active().to_vec();
@@ -309,10 +312,10 @@ impl LiveSession {
         if self.orderer.has_waiting() {
             self.orderer.tick(nanos(self.began.elapsed()));
             self.say_shifted();
+            self.say_shortened_delay();
         }
         has_worked |= self.release(out)?;
         for position in active {
-            self.say_shortened_delay();
             if self.sources[position].fed.is_none() && self.orderer.is_over(position) {
                 self.finish(position, out)?;
             }
@@ -344,9 +347,6 @@ impl LiveSession {
         }
     }
 
-    /// Queues the events of a source, as far as they fit.
-    fn receive_events(&mut self, position: usize) -> bool {
-        let now_ns = nanos(self.began.elapsed());
     /// Tells the user once that events do not wait for the whole delay.
     fn say_shortened_delay(&mut self) {
         if self.orderer.has_shortened_delay() && !self.is_stopping && !std::mem::replace(&mut self.has_said_delay, true)
@@ -365,6 +365,12 @@ impl LiveSession {
             && self.began.elapsed() < CLOCK_WAIT
     }
 
+    /// Queues the events of a source, as far as they fit.
+    fn receive_events(&mut self, position: usize) -> bool {
+        if self.waits_for_clocks(position) {
+            return false;
+        }
+        let now_ns = nanos(self.began.elapsed());
         let source = &mut self.sources[position];
         let mut has_worked = false;
         if source.pending.is_empty()
@@ -375,7 +381,10 @@ impl LiveSession {
                     source.tables.extend(tracks.into_iter().map(LiveTableRow::Track).filter(|_| self.keeps_tables));
                 }
                 Ok(FeedItem::Metadata(metadata)) => {
-                    for item in metadata {
+                    for mut item in metadata {
+                        if let Metadata::Utc { offset_ns } = &mut item {
+                            *offset_ns = offset_ns.saturating_sub(source.clock.offset_ns);
+                        }
                         if self.keeps_tables {
                             source.tables.push(LiveTableRow::Metadata(item.clone()));
                         } else {
@@ -384,7 +393,19 @@ impl LiveSession {
                         source.names.apply(item);
                     }
                 }
-                Ok(FeedItem::Events(events)) => source.pending = events.into(),
+                Ok(FeedItem::Clock(syncs)) => {
+                    let name = source.path.display().to_string();
+                    let sentence = self.clocks.align(&name, &mut source.clock, syncs);
+                    sentence.into_iter().for_each(|text| (self.say)(SourceNote::lasting(text)));
+                }
+                Ok(FeedItem::Events(mut events)) => {
+                    source.clock.is_decided = true;
+                    for (key_ns, live) in events.iter_mut().filter(|_| source.clock.offset_ns != 0) {
+                        *key_ns = key_ns.saturating_add(source.clock.offset_ns);
+                        live.event.ts_ns = live.event.ts_ns.saturating_add(source.clock.offset_ns);
+                    }
+                    source.pending = events.into();
+                }
                 Ok(FeedItem::Losses(losses)) => source.losses.merge(&losses),
                 Ok(FeedItem::Refused(error)) => {
                     source.is_no_trace = source.is_connection && error.is_no_trace();

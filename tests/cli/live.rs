@@ -113,8 +113,9 @@ fn a_stream_has_the_rows_of_the_finished_file_with_any_write_sizes() {
     let folder = folder();
     let native = folder.path().join("made.longspan");
     longspan(&["synth", "-o", text(&native), "--spans", "20000"]).done();
-    let others = ["strace_ttt.txt.gz", "ugly.json", "ftrace.txt.gz", "ninja_log.txt", "otlp.jsonl.gz"].map(data);
-    for trace in others.into_iter().chain([native]) {
+    let texts = ["strace_ttt.txt.gz", "ugly.json", "ftrace.txt.gz", "ninja_log.txt", "otlp.jsonl.gz"];
+    let others = texts.into_iter().chain(["perf_calls_script.txt.gz", "spall_v3.spall.gz"]).map(data);
+    for trace in others.chain([native]) {
         let name = text(&trace);
         let mut bytes = fs::read(&trace).expect("test data");
         if trace.extension().is_some_and(|extension| extension == "gz") {
@@ -213,6 +214,57 @@ fn several_sources_are_put_on_one_timeline_in_order() {
     let of_later = found.lines().filter(|line| line.contains("\"pid\":\"two\"")).count();
     let of_first = found.lines().filter(|line| line.contains("\"pid\":null")).count();
     assert_eq!((of_first, of_later), (100, 100), "{found}");
+}
+
+/// A clock since boot beside the time of day, and two clocks with a common sync.
+#[test]
+fn sources_are_on_one_clock_as_files_are() {
+    let folder = folder();
+    let write = |name: &str, text: String| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("written");
+        path
+    };
+    let spans = |first_us: u64| {
+        let span = |us| format!(r#"{{"ph":"X","name":"s{us}","pid":1,"tid":1,"ts":{us},"dur":10}}"#);
+        (0..5).map(|number| span(first_us + 100 * number)).collect::<Vec<_>>().join(",")
+    };
+    let since_boot = write(
+        "boot.json",
+        format!(r#"{{"baseTimeNanoseconds":1795166531000000000,"traceEvents":[{}]}}"#, spans(1_000_000)),
+    );
+    let call = |number| format!("7 1795166532.{:06} read(3) = 0 <0.000010>\n", 100 * number);
+    let of_day = write("day.txt", (0..5).map(call).collect());
+    let sync =
+        |us: u64| format!(r#"{{"ph":"c","name":"clock_sync","pid":1,"tid":1,"ts":{us},"args":{{"sync_id":"a"}}}}"#);
+    let [one, two] = [("one.json", 1000), ("two.json", 6_000_000)]
+        .map(|(name, us)| write(name, format!("[{},{}]", sync(us), spans(us + 50))));
+    for (pair, is_moved) in [([&since_boot, &of_day], true), ([&one, &two], true), ([&one, &one], false)] {
+        let [first, second] = pair.map(|path| text(path));
+        let sorted = slices(&longspan(&["dump", first, second, "--no-cache"]).done());
+        // The second source begins first.
+        let (pipe, out) = (fifo(folder.path(), "pipe"), folder.path().join("out.longspan"));
+        for command in [&["tail", "--format", "jsonl"][..], &["record", "--keep", "1GB", "-o", text(&out)]] {
+            let args = [command, &[text(&pipe), "-"]].concat();
+            let mut child = crate::harness::command(&args);
+            let mut child = child.stdin(File::open(second).expect("there")).spawn().expect("it starts");
+            std::thread::sleep(Duration::from_millis(100));
+            fs::write(&pipe, fs::read(first).expect("there")).expect("read");
+            let (mut printed, mut message) = (String::new(), String::new());
+            child.stdout.take().expect("a pipe").read_to_string(&mut printed).expect("text");
+            child.stderr.take().expect("a pipe").read_to_string(&mut message).expect("text");
+            assert_eq!(wait(&mut child, &args), Some(0), "{message}");
+            let live =
+                if command[0] == "tail" { printed } else { longspan(&["dump", text(&out), "--no-cache"]).done() };
+            let mut found = slices(&live);
+            found.sort();
+            let mut expected = sorted.clone();
+            expected.sort();
+            assert_eq!(found, expected, "{args:?}");
+            assert_eq!(message.contains(" is moved by "), is_moved, "{args:?}: {message}");
+        }
+        fs::remove_file(&pipe).expect("there");
+    }
 }
 
 #[test]

@@ -92,6 +92,15 @@ impl ClockSyncs {
         }
     }
 
+    /// Takes what was collected since the last call; `None` if that is nothing.
+    pub(crate) fn take_new(&mut self) -> Option<Self> {
+        if self.all.is_empty() && self.utc_offset_ns.is_none() {
+            return None;
+        }
+        let (all, utc_offset_ns) = (std::mem::take(&mut self.all), self.utc_offset_ns.take());
+        Some(Self { all, utc_offset_ns, names: Vec::new() })
+    }
+
     /// Adds the offset from times of the file to UTC; the first one counts.
     pub(crate) fn add_utc(&mut self, offset_ns: i64) {
         self.utc_offset_ns.get_or_insert(offset_ns);
