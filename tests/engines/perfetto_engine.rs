@@ -1,6 +1,7 @@
-//! Exports in the engine of Perfetto's user interface: the same slices to the nanosecond, and the same flows.
+//! Traces and exports in the engine of Perfetto's user interface: the same slices and runs of threads to the nanosecond,
+//! and the same flows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,17 +44,22 @@ fn engine_folder() -> PathBuf {
     Path::new(found.trim()).parent().expect("a folder").to_owned()
 }
 
+/// Returns the rows of queries of a file in the engine.
+fn rows_of_engine(file: &Path, queries: &[&str]) -> Vec<Vec<Vec<String>>> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines/trace_processor.mjs");
+    let outputs = output_of(Command::new("node").arg(script).arg(engine_folder()).arg(file).args(queries));
+    outputs.lines().map(|line| serde_json::from_str(line).expect("rows")).collect()
+}
+
 /// Returns the slices and flows that the engine finds in a file.
 fn counts_of_engine(file: &Path) -> Counts {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines/trace_processor.mjs");
-    let mut node = Command::new("node");
-    node.arg(script).arg(engine_folder()).arg(file).args([
-        "SELECT ts, dur, ifnull(name, '') FROM slice",
-        "SELECT o.ts, i.ts FROM flow JOIN slice o ON slice_out = o.id JOIN slice i ON slice_in = i.id",
-    ]);
-    let outputs = output_of(&mut node);
-    let outputs: Vec<Vec<Vec<String>>> =
-        outputs.lines().map(|line| serde_json::from_str(line).expect("rows")).collect();
+    let outputs = rows_of_engine(
+        file,
+        &[
+            "SELECT ts, dur, ifnull(name, '') FROM slice",
+            "SELECT o.ts, i.ts FROM flow JOIN slice o ON slice_out = o.id JOIN slice i ON slice_in = i.id",
+        ],
+    );
     let mut counts = Counts::default();
     for row in &outputs[0] {
         counts.slice(&row[0], &row[1], &row[2]);
@@ -183,16 +189,71 @@ fn perfetto_engine_reads_derived_counters() {
                 *expected.entry(format!("{} {value}", line["ts"])).or_default() += 1;
             }
         }
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines/trace_processor.mjs");
-        let mut node = Command::new("node");
-        node.arg(script).arg(engine_folder()).arg(&output).arg("SELECT ts, printf('%!.17g', value) FROM counter");
-        let rows: Vec<Vec<String>> = serde_json::from_str(output_of(&mut node).trim()).expect("rows");
+        let rows = rows_of_engine(&output, &["SELECT ts, printf('%!.17g', value) FROM counter"]);
         let mut found = Counted::new();
-        for row in rows {
+        for row in &rows[0] {
             let value: f64 = row[1].parse().expect("a number");
             *found.entry(format!("{} {value}", row[0])).or_default() += 1;
         }
         assert!(expected.len() > 100);
         assert_same(format, &found, &expected);
+    }
+}
+
+/// A run or state of a thread: start, duration, thread id, and its CPU or the kind of state.
+type OfThread = (i64, i64, i64, String);
+
+/// Returns the runs and states of threads that Longspan finds in a file.
+fn scheduling_of_longspan(file: &Path) -> [BTreeSet<OfThread>; 2] {
+    let (mut tids, mut runs, mut states) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+    for line in longspan(&["dump"], &[file]).lines() {
+        let line: Value = serde_json::from_str(line).expect("a line of JSON");
+        let number = |key: &str| line[key].as_i64().unwrap_or_default();
+        let of_thread = |of: String| (number("ts"), number("dur"), tids[&number("utid")], of);
+        match line["t"].as_str() {
+            Some("thread") => drop(tids.insert(number("utid"), number("tid"))),
+            Some("sched") => drop(runs.insert(of_thread(number("cpu").to_string()))),
+            Some("thread_state") => drop(states.insert(of_thread(line["state"].as_str().unwrap_or("").to_owned()))),
+            _ => {}
+        }
+    }
+    [runs, states]
+}
+
+#[test]
+fn perfetto_engine_finds_the_same_runs_and_states_of_threads() {
+    let trace = data("ftrace.txt.gz");
+    let [runs, states] = scheduling_of_longspan(&trace);
+    let outputs = rows_of_engine(
+        &trace,
+        &[
+            "SELECT s.ts, s.dur, t.tid, s.cpu FROM sched s JOIN thread t USING(utid) WHERE t.tid != 0",
+            "SELECT s.ts, s.dur, t.tid, s.state FROM thread_state s JOIN thread t USING(utid) WHERE t.tid != 0",
+        ],
+    );
+    let [runs_there, states_there] = [0, 1].map(|query: usize| {
+        let of_row = |row: &Vec<String>| {
+            let number = |column: usize| row[column].parse().expect("a number");
+            (number(0), number(1), number(2), row[3].clone())
+        };
+        outputs[query].iter().map(of_row).collect::<BTreeSet<OfThread>>()
+    });
+    // Four runs lack their switch: the engine leaves them open, Longspan ends them at the next switch of the CPU.
+    let opens: BTreeSet<_> = runs_there.iter().filter(|run| run.1 < 0 && !runs.contains(*run)).cloned().collect();
+    assert_eq!(opens.len(), 4);
+    let place = |(ts, _, tid, of): &OfThread| (*ts, *tid, of.clone());
+    let differing: Vec<_> = runs.symmetric_difference(&runs_there).map(place).collect();
+    let expected: Vec<_> = opens.iter().flat_map(|run| [place(run), place(run)]).collect();
+    assert!(runs.len() > 500 && differing == expected, "{differing:?}");
+    let lost: BTreeSet<i64> = opens.iter().map(|run| run.2).collect();
+    let (open, closed): (Vec<_>, Vec<_>) =
+        states_there.iter().filter(|it| !lost.contains(&it.2)).partition(|it| it.1 < 0);
+    let missing: Vec<_> = closed.iter().filter(|state| state.1 > 0 && !states.contains(**state)).collect();
+    assert!(closed.len() > 1000 && missing.is_empty(), "{missing:?}");
+    // A state lasts until the thread runs, where the engine leaves it open. Only Longspan has the wait of a new thread.
+    let added = states.iter().filter(|state| !lost.contains(&state.2) && !states_there.contains(*state));
+    for state in added {
+        let is_new = state.3 == "R" && states_there.iter().all(|other| other.2 != state.2 || other.0 > state.0);
+        assert!(is_new || open.iter().any(|other| place(other) == place(state)), "{state:?}");
     }
 }
