@@ -38,7 +38,7 @@ const LIVE: &[LiveFormat] = &[
     LiveFormat { format: super::otlp::json::FORMAT, key: ArrivalKey::EndWithPoints },
     LiveFormat { format: super::otlp::proto::FORMAT, key: ArrivalKey::EndWithPoints },
     LiveFormat { format: super::linux::strace::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: super::linux::ftrace::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::page::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::linux::perf_script::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: perf_data::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::perfetto::FORMAT, key: ArrivalKey::End },

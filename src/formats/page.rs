@@ -1,17 +1,19 @@
 //! Pages (HTML) that show a trace, which they contain between the tags of scripts. A page of `systrace` has the text
 //! of the kernel and JSON, a page of `trace2html` a compressed trace in base64.
 //!
-//! Text is read from the page itself ([`super::linux::ftrace`]). Any other part is copied to a temporary file, and read
-//! like one of several files. Its processes are separate, and its times are aligned with the text if they share a
-//! clock sync.
+//! Text is read from the page itself, by `text`. Any other part is copied to a temporary file, and read like one of
+//! several files. Its processes are separate, and its times are aligned with the text if they share a clock sync.
 
 mod parts;
+mod text;
 
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use self::parts::{PagePart, PagePartKind, PageParts, WithoutParts};
+pub(crate) use self::text::PAGE_WITHOUT_TRACE;
+use super::cargo_timings;
 use super::chrome;
 use super::format::{Format, Opener};
 use super::input::base64::Base64Reader;
@@ -27,8 +29,9 @@ use crate::base::progress::Progress;
 use crate::base::temporary::Scratch;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Text of the kernel, and pages that contain some or JSON.
-pub(crate) const FORMAT: Format = Format { opener: Opener::Trace(|source, _| Ok(open(source))), ..ftrace::FORMAT };
+/// Text of the kernel, and pages that contain such text or JSON.
+pub(crate) const FORMAT: Format =
+    Format { sniff: looks_like_ftrace, opener: Opener::Trace(|source, _| Ok(open(source))), ..ftrace::FORMAT };
 
 /// Length of JSON that may be a note. Systrace writes short parts with clocks and settings, which have no events.
 const NOTES_BYTES_MAX: usize = 1 << 20;
@@ -38,12 +41,20 @@ const PARTS_MAX: usize = 1 << 12;
 
 const NOT_A_TRACE: &str = "A part of the page is neither Chrome JSON nor text of ftrace; it is not shown.";
 
+/// Returns whether this is text of the kernel, or a page that may contain some.
+fn looks_like_ftrace(head: &[u8]) -> bool {
+    is_page(head) && !cargo_timings::is_page(head) || ftrace::looks_like_ftrace(head)
+}
+
 /// Creates a reader of text, or of a page. A page that is still written is read as text only.
 fn open(source: Source) -> Reader {
-    if source.is_live() || !is_page(source.head()) {
-        return ftrace::open(source);
+    if !is_page(source.head()) {
+        ftrace::open(source)
+    } else if source.is_live() {
+        text::open(source)
+    } else {
+        Reader::stream(TracePage { source })
     }
-    Reader::stream(TracePage { source })
 }
 
 struct TracePage {
@@ -106,7 +117,7 @@ fn list_parts(source: Source, path: &Path, context: &ReadContext) -> Result<Page
         let len = content.by_ref().take(beginning_bytes).read_to_end(&mut beginning).map_err(io_error)?;
         let rest = io::copy(&mut content, &mut io::sink()).map_err(io_error)?;
         contents.others.push(part.offset..part.offset + len as u64 + rest);
-        if part.kind == PagePartKind::Json && len <= NOTES_BYTES_MAX && !ftrace::has_events(&beginning) {
+        if part.kind == PagePartKind::Json && len <= NOTES_BYTES_MAX && !text::has_events(&beginning) {
             contents.losses.add(Loss::IgnoredMetadata, pos);
         } else {
             contents.files.push(part.offset);
@@ -144,7 +155,7 @@ impl PartReader {
     fn read_text(&mut self, others: &[Range<u64>], sink: &mut dyn BatchSink) -> Result<(), ReadError> {
         let source = Source::open(&self.path, &self.context)?;
         if others.is_empty() {
-            return self.read_as(PartName::Text, ftrace::open(source), sink);
+            return self.read_as(PartName::Text, text::open(source), sink);
         }
         let mut text = WithoutParts::new(source, others);
         let (file, outcome) = self.allowance.unpack(&mut text, &self.path, &self.context)?;
@@ -152,8 +163,8 @@ impl PartReader {
             self.losses.add(Loss::OverLimit, SourcePos::Offset(file.len()));
         }
         let source = Source::open(file.path(), &self.context)?;
-        // The positions are those of the page.
-        let read = self.read_as(PartName::Text, ftrace::open(source), sink);
+        // The copy has the offsets of the page.
+        let read = self.read_as(PartName::Text, text::open(source), sink);
         read.map_err(|error| error.in_file(&self.path))
     }
 

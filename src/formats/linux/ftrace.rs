@@ -1,7 +1,7 @@
-//! Text of Linux `ftrace`, `trace-cmd report` and Android `systrace`, including systrace HTML pages. Lines are
-//! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where TGID and flags are optional, or `TASK-PID CPU+FLAGS TIME: event` in
-//! the latency format. Stacks below events become samples, called functions instants, and the switches of the wakeup
-//! tracers scheduling. Function graphs as drawn by the kernel are in `function_graph`.
+//! Text of Linux `ftrace`, `trace-cmd report` and Android `systrace`. Lines are `TASK-PID (TGID) [CPU] FLAGS TIME:
+//! event`, where TGID and flags are optional, or `TASK-PID CPU+FLAGS TIME: event` in the latency format. Stacks below
+//! events become samples, called functions instants, and the switches of the wakeup tracers scheduling. Function graphs
+//! as drawn by the kernel are in `function_graph`, pages (HTML) that contain such text in [`crate::formats::page`].
 
 mod switch_line;
 mod tracer_row;
@@ -12,11 +12,9 @@ use super::event_text::{KernelText, TextEvent};
 use super::function_graph::{FunctionGraph, GraphLine};
 use super::scheduler::{SchedulerTask, Switch};
 use super::tracer_text::comm_and_tid;
-use crate::formats::cargo_timings;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_millis, nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
-use crate::formats::input::page_head::is_page;
 use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
 use crate::formats::json::sniff::looks_like_json;
@@ -34,14 +32,14 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
-/// Returns whether this is trace text, or a page that may contain some.
+/// Returns whether this is trace text.
 pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
     // The status line of `atrace` alone could begin any log.
     let is_status = head.starts_with(b"capturing trace");
     let first = head_lines(head).nth(usize::from(is_status)).unwrap_or_default();
     let begins = [&b"# tracer:"[..], b"TRACE:"].iter().any(|begin| first.starts_with(begin));
     // JSON traces may contain such lines as strings.
-    begins || is_page(head) && !cargo_timings::is_page(head) || !looks_like_json(head) && begins_with_record(head)
+    begins || !looks_like_json(head) && begins_with_record(head)
 }
 
 /// Returns whether the first line that is not a comment is an event.
@@ -56,8 +54,7 @@ fn begins_with_record(head: &[u8]) -> bool {
 
 /// Creates a reader for trace text.
 pub(crate) fn open(source: Source) -> Reader {
-    let page = if is_page(source.head()) { Page::Outside } else { Page::None };
-    crate::formats::input::lines::open(source, Ftrace { page, ..Ftrace::default() })
+    crate::formats::input::lines::open(source, Ftrace::default())
 }
 
 /// Returns whether a line is a header or comment, not an event.
@@ -73,20 +70,13 @@ fn is_note(line: &[u8]) -> bool {
 
 /// Parses the lines of a trace.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the lines so far")]
 pub(crate) struct Ftrace {
     kernel: KernelText,
     graph: FunctionGraph,
-    page: Page,
-    /// Whether the page contains a trace.
-    has_trace: bool,
-    /// Whether the page contains a trace in another format.
-    has_viewer_data: bool,
-    /// Whether the current part of the page has had an event. Other parts contain process lists.
-    has_record: bool,
+    /// Whether any line was an event or a function.
+    has_event: bool,
     /// Name of the tracer, from the heading.
     tracer: Box<[u8]>,
-    json: JsonParts,
     /// The event whose stack lines follow.
     stack: Option<StackOwner>,
     /// Frames of its stack, innermost first.
@@ -113,71 +103,20 @@ struct StackOwner {
     pos: SourcePos,
 }
 
-/// Parts of a page that are JSON, which are counted here: [`crate::formats::page`] reads them in a page that is whole.
-#[derive(Debug, Default)]
-struct JsonParts {
-    /// Whether any has events.
-    has_any: bool,
-    current: PageText,
-    /// Whether there are also events or functions as text.
-    has_records: bool,
-}
-
-/// Name of a page that contains no trace.
-pub(crate) const PAGE_WITHOUT_TRACE: &str = "an HTML page without a trace";
-
-/// Message about a part of a page that is JSON.
-const JSON_PART: &str =
-    "A part of the page is a trace as JSON, which is not read in a page; open the JSON that the page was made from.";
-
-/// The current part of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum PageText {
-    #[default]
-    Text,
-    /// JSON without events so far.
-    Json,
-    /// JSON with events, which is counted.
-    Events,
-}
-
-impl JsonParts {
-    /// Counts a part at its first line with events. Parts without are notes: systrace writes clocks and its settings.
-    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        if self.current == PageText::Events {
-            return;
-        }
-        if !has_events(line.bytes) {
-            self.current = PageText::Json;
-            return batch.lose(Loss::IgnoredMetadata, line.pos());
-        }
-        (self.has_any, self.current) = (true, PageText::Events);
-        batch.losses().add_because(JSON_PART, Loss::BadRecord, line.pos());
-    }
-}
-
-/// Returns whether JSON text has an event that is neither a clock nor metadata.
-pub(crate) fn has_events(json: &[u8]) -> bool {
-    let phase = |at: usize| {
-        let value = json[at + b"\"ph\"".len()..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
-        value.strip_prefix(b"\"")?.first()
-    };
-    memchr::memmem::find_iter(json, b"\"ph\"").filter_map(phase).any(|phase| !matches!(phase, b'c' | b'M'))
+/// The kind of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FtraceLine {
+    Event,
+    /// A function of a graph that the kernel drew.
+    GraphFunction,
+    /// A comment, a frame of a stack, or a count of lost events.
+    Other,
+    /// None of these; the caller counts it.
+    Unknown,
 }
 
 /// Limit for brackets up to the one of the CPU. Task names have at most 15 bytes, so few precede it.
 const BRACKETS_MAX: usize = 32;
-
-/// Position in an HTML page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Page {
-    /// The input is not a page.
-    #[default]
-    None,
-    /// Outside of trace data, in the viewer's own code.
-    Outside,
-    Inside,
-}
 
 /// The fields of an event line.
 #[derive(Debug, Clone, Copy)]
@@ -380,41 +319,80 @@ fn without_flags(word: &[u8]) -> &[u8] {
 
 impl LineParser for Ftrace {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let Some(bytes) = self.trace_text(line, batch) else { return };
+        if self.parse_line(line, batch) == FtraceLine::Unknown {
+            batch.lose(line.loss(), line.pos());
+        }
+    }
+
+    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.graph.pause(out.batch);
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.end_stack(out.batch);
+        self.kernel.finish(out.batch);
+        self.graph.finish(out.batch);
+        out.flush_if_full()
+    }
+}
+
+impl Ftrace {
+    /// Returns whether any line was an event or a function.
+    pub(crate) fn has_event(&self) -> bool {
+        self.has_event
+    }
+
+    /// Parses a line into the batch, and returns its kind.
+    pub(crate) fn parse_line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) -> FtraceLine {
+        let bytes = line.bytes;
         if let Some(lost) = lost_events(bytes) {
-            return batch.losses().add_many(Loss::RecorderLost, line.pos(), lost);
+            batch.losses().add_many(Loss::RecorderLost, line.pos(), lost);
+            return FtraceLine::Other;
         }
         if self.stack.is_some()
             && let Some(frame) = stack_frame(bytes)
         {
-            if !line.has_end {
-                batch.lose(line.loss(), line.pos());
-            } else if self.frames.len() >= STACK_FRAMES_MAX {
-                batch.lose(Loss::DeepNesting, line.pos());
-            } else {
-                self.frames.push(frame);
-            }
-            return;
+            self.add_frame(frame, line, batch);
+            return FtraceLine::Other;
         }
         if is_note(bytes) {
             if let Some(tracer) = bytes.strip_prefix(b"# tracer:") {
                 self.tracer = tracer.trim_ascii().into();
             }
-            return;
+            return FtraceLine::Other;
         }
         self.end_stack(batch);
         let record = FtraceRecord::from_line(bytes);
-        let drawn = if record.is_none() { GraphLine::from_line(bytes) } else { None };
-        if let Some(drawn) = drawn {
-            self.json.has_records = true;
-            return self.graph.add_line(&drawn, batch, line.pos());
+        if record.is_none()
+            && let Some(drawn) = GraphLine::from_line(bytes)
+        {
+            self.has_event = true;
+            self.graph.add_line(&drawn, batch, line.pos());
+            return FtraceLine::GraphFunction;
         }
         let record = record.or_else(|| FtraceRecord::from_latency_line(bytes));
         let Some(record) = record.or_else(|| FtraceRecord::from_verbose_line(bytes)) else {
-            let is_other = self.page == Page::Inside && !self.has_record;
-            return batch.lose(if is_other { Loss::IgnoredMetadata } else { line.loss() }, line.pos());
+            return FtraceLine::Unknown;
         };
-        (self.has_record, self.json.has_records) = (true, true);
+        self.has_event = true;
+        self.record(&record, line, batch);
+        FtraceLine::Event
+    }
+
+    /// Adds a frame to the stack of the last event.
+    fn add_frame(&mut self, frame: StackFrame, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        if !line.has_end {
+            batch.lose(line.loss(), line.pos());
+        } else if self.frames.len() >= STACK_FRAMES_MAX {
+            batch.lose(Loss::DeepNesting, line.pos());
+        } else {
+            self.frames.push(frame);
+        }
+    }
+
+    /// Adds an event, or begins a stack.
+    fn record(&mut self, record: &FtraceRecord<'_>, line: TextLine<'_>, batch: &mut BatchBuilder) {
         if record.is_in_ticks && !std::mem::replace(&mut self.has_ticks, true) {
             batch.losses().add_because(TICKS, Loss::UnknownClock, line.pos());
         }
@@ -435,7 +413,7 @@ impl LineParser for Ftrace {
         }
         let is_known = !matches!(record.task, b"<...>" | b"<idle>");
         let task = if is_known { record.task } else { &b""[..] };
-        let FtraceRecord { ts_ns, tid, cpu, .. } = record;
+        let &FtraceRecord { ts_ns, tid, cpu, .. } = record;
         let event = TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, pos: line.pos() };
         self.kernel.scheduler.runs(batch, (ts_ns, Some(cpu)), tid);
         if let Some(switch) = SwitchLine::parse(record.event) {
@@ -447,70 +425,6 @@ impl LineParser for Ftrace {
         } else {
             self.kernel.add_event(batch, &event);
         }
-    }
-
-    fn refusal(&self) -> Option<&'static str> {
-        match self.page {
-            Page::None => None,
-            _ if self.has_trace && (self.json.has_records || !self.json.has_any) => None,
-            _ if self.has_viewer_data || self.json.has_any => {
-                Some("a page (HTML) of a trace viewer such as trace2html: open the JSON that it was made from")
-            }
-            _ => Some(PAGE_WITHOUT_TRACE),
-        }
-    }
-
-    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.graph.pause(out.batch);
-        Ok(())
-    }
-
-    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.end_stack(out.batch);
-        self.kernel.finish(out.batch);
-        self.graph.finish(out.batch);
-        out.flush_if_full()
-    }
-}
-
-impl Ftrace {
-    /// Returns whether any line was an event or a function.
-    pub(crate) fn has_event(&self) -> bool {
-        self.json.has_records
-    }
-
-    /// Returns the text of a line, which in a page must be inside of trace data that is text.
-    fn trace_text<'a>(&mut self, line: TextLine<'a>, batch: &mut BatchBuilder) -> Option<&'a [u8]> {
-        let bytes = line.bytes;
-        let has = |text: &str| memchr::memmem::find(bytes, text.as_bytes()).is_some();
-        // The first line of the string in an old page is empty; the viewer of today has a pattern for it.
-        let begins_old = || bytes.trim_ascii_end().ends_with(b"linuxPerfData = \"\\");
-        match self.page {
-            Page::None => return Some(bytes),
-            Page::Outside if has("<script") && has("trace-data") || begins_old() => {
-                (self.page, self.has_trace, self.has_record) = (Page::Inside, true, false);
-                self.json.current = PageText::Text;
-                return None;
-            }
-            Page::Inside if has("</script>") || bytes.trim_ascii().starts_with(b"\";") => self.page = Page::Outside,
-            // The string of an old page may end in its last line.
-            Page::Inside if let Some(last) = bytes.strip_suffix(b"\\n\";") => {
-                self.page = Page::Outside;
-                return (!last.trim_ascii().is_empty()).then_some(last);
-            }
-            _ => {}
-        }
-        if self.page == Page::Outside {
-            // The trace in such pages is JSON, often compressed.
-            self.has_viewer_data |= has("<script id=\"viewer-data\"");
-            return None;
-        }
-        if self.json.current != PageText::Text || !self.has_record && looks_like_json(bytes) {
-            self.json.line(line, batch);
-            return None;
-        }
-        // Older pages contain the trace as a string in a script.
-        Some(bytes.strip_suffix(b"\\n\\").unwrap_or(bytes))
     }
 
     /// Adds a called function as an instant.

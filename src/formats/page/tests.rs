@@ -1,8 +1,8 @@
 //! Tests of whole pages.
 
 use crate::formats::ReadError;
-use crate::formats::testing::{gzip, read, read_bytes};
-use crate::model::{Id, Loss};
+use crate::formats::testing::{Reading, gzip, read, read_bytes};
+use crate::model::{EventKind, Id, Loss, TrackKind};
 
 const JSON: &str = r#"{"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":5,"pid":7,"tid":7},{"ph":"P","pid":7,"tid":7,"ts":2,"sf":1}],"stackFrames":{"1":{"name":"f"}}}"#;
 const EVENT: &str = r#"{"name":"a","ph":"X","ts":1,"dur":5,"pid":7,"tid":7}"#;
@@ -26,6 +26,12 @@ fn viewer_data(text: &str, kind: &str) -> String {
         base64.extend((0..4).map(|at| char::from(digit(at))));
     }
     format!("<script id=\"viewer-data\" type=\"{kind}\">\n{base64}\n</script>\n")
+}
+
+/// Returns time, kind and name of the events on thread tracks.
+fn threads(reading: &Reading) -> Vec<(i64, EventKind, &str)> {
+    let of_threads = reading.events.iter().filter(|event| event.track.kind == TrackKind::Thread);
+    of_threads.map(|event| (event.ts_ns, event.kind, event.name.as_str())).collect()
 }
 
 #[test]
@@ -118,5 +124,55 @@ fn the_text_of_an_old_page_is_read_beside_json() {
     for parts in [[old.clone(), systrace(JSON)], [systrace(JSON), old]] {
         let reading = read(&page(&parts));
         assert_eq!((reading.names(), reading.lost()), (vec!["a", "", "my_event"], vec![]));
+    }
+}
+
+#[test]
+fn a_page_of_systrace_is_read_inside_of_its_trace_only() {
+    let line = "app-7 (5) [000] ...1 1.000001: tracing_mark_write: B|5|draw";
+    for end in ["", "\\n\\"] {
+        let page = format!(
+            "<!DOCTYPE html>\n<html><script>\nvar x-1 [000] 1.0: y: z;\n</script>\n\
+             <script class=\"trace-data\" type=\"application/text\">\n# tracer: nop{end}\n{line}{end}\n</script>\n<p>end</p>\n"
+        );
+        let reading = read(&page);
+        assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Begin, "draw")]);
+        assert_eq!(reading.lost(), []);
+    }
+    let page = read_bytes(b"<html>\n<p>no trace</p>\n</html>\n").expect_err("no trace").to_string();
+    assert!(page.ends_with("byte 0: expected a trace, found an HTML page without a trace"), "{page}");
+    let viewer =
+        "<!DOCTYPE html>\n<html>\n<script id=\"viewer-data\" type=\"application/json\">\nx\n</script></html>\n";
+    let page = read_bytes(viewer.as_bytes()).expect_err("no trace").to_string();
+    assert!(
+        page.ends_with("found a page (HTML) of a trace viewer such as trace2html: open the JSON that it was made from"),
+        "{page}"
+    );
+}
+
+#[test]
+fn parts_of_a_page_that_are_not_a_kernel_trace_are_notes() {
+    let line = |us: u32, text: &str| format!(" app-7  (    5) [003] ...1  1.{us:06}: tracing_mark_write: {text}\n");
+    let part = |text: &str| format!("<script class=\"trace-data\" type=\"application/text\">\n{text}</script>\n");
+    let trace = format!("# tracer: nop\n{}damage\n{}", line(1, "B|5|draw"), line(3, "E|5"));
+    let page = [
+        "<!DOCTYPE html>\n<html>\n",
+        &part("USER PID CMD\nroot 7 app\n"),
+        &part(&trace),
+        &part("{\"traceEvents\":[]}\n"),
+    ]
+    .concat();
+    let reading = read(&page);
+    assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Begin, "draw"), (1_000_003_000, EventKind::End, "")]);
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredMetadata, 3)]);
+    // The form of the first version of systrace.
+    let quoted = trace.replace("damage\n", "").replace('\n', "\\n\\\n");
+    let old = read(&format!("<!DOCTYPE HTML>\n<script>\nvar linuxPerfData = \"\\\n{quoted}\";\n</script>\n"));
+    assert_eq!((threads(&old), old.lost()), (threads(&reading), vec![]));
+    let unquoted = trace.replace("damage\n", "");
+    for end in ["", "\\n\\\n         "] {
+        let quoted = unquoted.trim_end().replace('\n', "\\n\\\n") + end;
+        let old = read(&format!("<!DOCTYPE HTML>\n<script>\nvar linuxPerfData = \"\\\n{quoted}\\n\";\n</script>\n"));
+        assert_eq!((threads(&old), old.lost()), (threads(&reading), vec![]));
     }
 }

@@ -111,29 +111,6 @@ fn switches_make_spans_of_cpus_and_frequencies_counters() {
 }
 
 #[test]
-fn a_page_of_systrace_is_read_inside_of_its_trace_only() {
-    let line = "app-7 (5) [000] ...1 1.000001: tracing_mark_write: B|5|draw";
-    for end in ["", "\\n\\"] {
-        let page = format!(
-            "<!DOCTYPE html>\n<html><script>\nvar x-1 [000] 1.0: y: z;\n</script>\n\
-             <script class=\"trace-data\" type=\"application/text\">\n# tracer: nop{end}\n{line}{end}\n</script>\n<p>end</p>\n"
-        );
-        let reading = read(&page);
-        assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Begin, "draw")]);
-        assert_eq!(reading.lost(), []);
-    }
-    let page = read_bytes(b"<html>\n<p>no trace</p>\n</html>\n").expect_err("no trace").to_string();
-    assert!(page.ends_with("byte 0: expected a trace, found an HTML page without a trace"), "{page}");
-    let viewer =
-        "<!DOCTYPE html>\n<html>\n<script id=\"viewer-data\" type=\"application/json\">\nx\n</script></html>\n";
-    let page = read_bytes(viewer.as_bytes()).expect_err("no trace").to_string();
-    assert!(
-        page.ends_with("found a page (HTML) of a trace viewer such as trace2html: open the JSON that it was made from"),
-        "{page}"
-    );
-}
-
-#[test]
 fn compressed_output_of_atrace_is_unpacked() {
     use std::io::Write as _;
     let text = "# tracer: nop\n app-7 (5) [000] ...1 1.000001: tracing_mark_write: B|5|draw\n";
@@ -541,33 +518,6 @@ fn frames_of_programs_are_offsets_in_their_files() {
     let stack = &reading.events[0].stack;
     assert_eq!(*stack, ["+0x1", "operator[]", "libc.so.6+0x9", "a b+0x123", "<0000003a5e8e02f0>"]);
     assert_eq!(reading.lost(), []);
-}
-
-#[test]
-fn parts_of_a_page_that_are_not_a_kernel_trace_are_notes() {
-    let line = |us: u32, text: &str| format!(" app-7  (    5) [003] ...1  1.{us:06}: tracing_mark_write: {text}\n");
-    let part = |text: &str| format!("<script class=\"trace-data\" type=\"application/text\">\n{text}</script>\n");
-    let trace = format!("# tracer: nop\n{}damage\n{}", line(1, "B|5|draw"), line(3, "E|5"));
-    let page = [
-        "<!DOCTYPE html>\n<html>\n",
-        &part("USER PID CMD\nroot 7 app\n"),
-        &part(&trace),
-        &part("{\"traceEvents\":[]}\n"),
-    ]
-    .concat();
-    let reading = read(&page);
-    assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Begin, "draw"), (1_000_003_000, EventKind::End, "")]);
-    assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredMetadata, 3)]);
-    // The form of the first version of systrace.
-    let quoted = trace.replace("damage\n", "").replace('\n', "\\n\\\n");
-    let old = read(&format!("<!DOCTYPE HTML>\n<script>\nvar linuxPerfData = \"\\\n{quoted}\";\n</script>\n"));
-    assert_eq!((threads(&old), old.lost()), (threads(&reading), vec![]));
-    let unquoted = trace.replace("damage\n", "");
-    for end in ["", "\\n\\\n         "] {
-        let quoted = unquoted.trim_end().replace('\n', "\\n\\\n") + end;
-        let old = read(&format!("<!DOCTYPE HTML>\n<script>\nvar linuxPerfData = \"\\\n{quoted}\\n\";\n</script>\n"));
-        assert_eq!((threads(&old), old.lost()), (threads(&reading), vec![]));
-    }
 }
 
 #[test]
