@@ -25,6 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A unit is an object of UNIT_DATA with i, name, version, target, start and duration.",
     sniff: page::is_page,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Counters, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(Reader::stream(TimingsPage { source }))),
 };

@@ -42,6 +42,17 @@ impl DataKind {
     }
 }
 
+/// The time by which events of a live stream arrive approximately in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArrivalKey {
+    /// Spans are written at their start, or sorted by start.
+    Start,
+    /// Spans are written at their end.
+    End,
+    /// Spans are written at their end, followed by the instants in them.
+    EndWithPoints,
+}
+
 /// A format that is recognised, and usually supported.
 #[derive(Debug)]
 pub struct Format {
@@ -54,6 +65,8 @@ pub struct Format {
     /// Returns whether a text begins with an event. `None` unless events may follow messages of the recorder or of the
     /// shell that ran it, as in `perf script 2>&1`.
     pub(crate) is_event: Option<fn(text: &[u8]) -> bool>,
+    /// How the events of a live stream are ordered; `None` for formats that are read by position or as a whole.
+    pub(crate) live: Option<ArrivalKey>,
     /// The kinds of data that it extracts; empty for unsupported formats and archives.
     pub(crate) shows: &'static [DataKind],
     pub(crate) opener: Opener,

@@ -2,47 +2,27 @@
 //! by position or as a whole document.
 
 use super::error::ReadError;
-use super::format::{Format, Opener};
+use super::format::{ArrivalKey, Format, Opener};
 use super::input::decompress::Compression;
 use super::input::source::{HEAD_BYTES, LONG_HEAD_BYTES, Source, excerpt, is_text};
 use super::json::sniff::has_chrome_events;
 use super::linux::perf_data::{self, is_pipe_mode};
 use super::reader::{ReadContext, Reader, StreamReader};
-use super::sniff::format_of;
+use super::sniff::{FORMATS, format_of};
 use super::unsupported::is_compressed;
 
-/// The time by which events of a format arrive approximately in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ArrivalKey {
-    /// Spans are written at their start, or sorted by start.
-    Start,
-    /// Spans are written at their end.
-    End,
-    /// Spans are written at their end, followed by the instants in them.
-    EndWithPoints,
-}
-
-#[derive(Debug)]
+/// A format that can be followed.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct LiveFormat {
-    pub(crate) format: Format,
+    pub(crate) format: &'static Format,
     pub(crate) key: ArrivalKey,
 }
 
-/// The formats that support live streams.
-const LIVE: &[LiveFormat] = &[
-    LiveFormat { format: super::native::FORMAT, key: ArrivalKey::Start },
-    LiveFormat { format: super::chrome::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: super::fxt::FORMAT, key: ArrivalKey::Start },
-    LiveFormat { format: super::spall::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: super::ninja::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: super::otlp::json::FORMAT, key: ArrivalKey::EndWithPoints },
-    LiveFormat { format: super::otlp::proto::FORMAT, key: ArrivalKey::EndWithPoints },
-    LiveFormat { format: super::linux::strace::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: super::page::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: super::linux::perf_script::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: perf_data::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: super::perfetto::FORMAT, key: ArrivalKey::End },
-];
+impl LiveFormat {
+    fn new(format: &'static Format) -> Option<Self> {
+        Some(Self { format, key: format.live? })
+    }
+}
 
 /// Number of bytes that suffice to detect a binary format.
 const BINARY_BYTES: usize = 32;
@@ -81,12 +61,12 @@ fn instead_of(format: &str) -> &'static str {
 }
 
 fn live_names() -> String {
-    LIVE.iter().map(|live| live.format.name).collect::<Vec<_>>().join(", ")
+    FORMATS.iter().filter_map(LiveFormat::new).map(|live| live.format.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Detects the format of a stream; returns `None` if more bytes are needed. As in files, the first record of a text may
 /// begin within [`LONG_HEAD_BYTES`].
-pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<&'static LiveFormat, NotLive>> {
+pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<LiveFormat, NotLive>> {
     let has_head = head.len() >= HEAD_BYTES || state == StreamState::Ended;
     if !has_head && (state == StreamState::Flowing || !has_first_record(head)) {
         return None;
@@ -110,9 +90,9 @@ pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<&
     };
     match format {
         Some(format) => {
-            let live = LIVE.iter().find(|live| live.format.name == format.name);
             let is_file = format.name == perf_data::FORMAT.name && !is_pipe_mode(head);
-            Some(live.filter(|_| !is_file).ok_or(NotLive::Whole { format: format.name }))
+            let live = LiveFormat::new(format).filter(|_| !is_file);
+            Some(live.ok_or(NotLive::Whole { format: format.name }))
         }
         None if is_full => Some(Err(NotLive::Unrecognised { found: excerpt(head) })),
         None => None,
@@ -139,7 +119,7 @@ fn is_binary(head: &[u8]) -> bool {
 /// # Errors
 /// If the format refuses the input.
 pub(crate) fn open_live(
-    live: &LiveFormat,
+    live: LiveFormat,
     source: Source,
     context: &ReadContext,
 ) -> Result<Box<dyn StreamReader>, ReadError> {

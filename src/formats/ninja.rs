@@ -8,7 +8,7 @@ use super::output::args::{ArgsWriter, push_quoted};
 use super::output::batch::BatchBuilder;
 use super::output::pack::PackedRows;
 use super::{ReadError, Reader};
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
 const HEADER: &[u8] = b"# ninja log v";
@@ -25,6 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A command is a line of start, end, time of change, output and hash, with tabs between them.",
     sniff: looks_like_ninja_log,
     is_event: None,
+    live: Some(ArrivalKey::End),
     shows: &[DataKind::Spans, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

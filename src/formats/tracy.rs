@@ -23,6 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A zone is a line of the columns that the first line names.",
     sniff: looks_like_zones,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Counters, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

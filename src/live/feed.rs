@@ -13,8 +13,9 @@ use super::reading_thread::ArrivalError;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancelled;
 use crate::base::threads;
+use crate::formats::format::ArrivalKey;
 use crate::formats::input::source::{HEAD_BYTES, LONG_HEAD_BYTES, Source};
-use crate::formats::live::{ArrivalKey, LiveFormat, NotLive, StreamState, head_limit, open_live, recognise_live};
+use crate::formats::live::{LiveFormat, NotLive, StreamState, head_limit, open_live, recognise_live};
 use crate::formats::multi::clock_sync::ClockSyncs;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::args::Detail;
@@ -256,7 +257,7 @@ impl Feed {
     }
 
     /// Returns the first bytes of the trace and its format; `None` if it ends without a byte.
-    fn recognise(&self) -> Result<Option<(Vec<u8>, &'static LiveFormat)>, FeedError> {
+    fn recognise(&self) -> Result<Option<(Vec<u8>, LiveFormat)>, FeedError> {
         let lost = |_| ReadError::from(Cancelled);
         let mut arrivals = self.arrivals.lock().map_err(lost)?;
         let mut head = Vec::new();

@@ -21,7 +21,7 @@ use super::system::SystemTrace;
 use crate::base::budget::Charge;
 use crate::base::budget_shares::BudgetShare;
 use crate::base::threads::start_scoped;
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::ahead::count_threads;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
@@ -38,6 +38,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "An event is an object with ph, ts, pid and tid, in an array or in one under traceEvents.",
     sniff: looks_like_json,
     is_event: None,
+    live: Some(ArrivalKey::End),
     shows: &DataKind::ALL,
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

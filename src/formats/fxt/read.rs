@@ -9,7 +9,7 @@ use super::fields::{
 };
 use super::names::{Provider, ThreadId};
 use super::wire::{MAGIC, WORD_BYTES, Words};
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
@@ -30,6 +30,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is words of 64 bits, the first with its type and its length.",
     sniff: looks_like_fxt,
     is_event: None,
+    live: Some(ArrivalKey::Start),
     shows: &[
         DataKind::Spans,
         DataKind::Instants,

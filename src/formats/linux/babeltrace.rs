@@ -37,6 +37,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "An event is a line of time, host, name and fields: \"[10:15:20.123456789] (+0.000001234) host x: { cpu_id = 1 }, { id = 7 }\".",
     sniff: looks_like_babeltrace,
     is_event: Some(looks_like_babeltrace),
+    live: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling],
     opener: Opener::Trace(|source, _| Ok(crate::formats::input::lines::open(source, Babeltrace::default()))),
 };

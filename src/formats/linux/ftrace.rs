@@ -12,7 +12,7 @@ use super::event_text::{KernelText, TextEvent};
 use super::function_graph::{FunctionGraph, GraphLine};
 use super::scheduler::{SchedulerTask, Switch};
 use super::tracer_text::comm_and_tid;
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_millis, nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
@@ -28,6 +28,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "An event is a line of task, processor in brackets, time and event: \"bash-977 [000] 17284.993652: sched_switch: ...\".",
     sniff: looks_like_ftrace,
     is_event: Some(begins_with_record),
+    live: Some(ArrivalKey::End),
     shows: &DataKind::ALL,
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

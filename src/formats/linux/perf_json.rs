@@ -25,6 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A sample is an object with timestamp, pid, tid, comm and a callchain of frames with ip, symbol and dso.",
     sniff: looks_like_perf_json,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(Reader::stream(PerfJson { source }))),
 };

@@ -19,7 +19,7 @@ use super::perf_fields::{
 };
 use super::switch_records::{SwitchChange, SwitchRecord, SwitchRecords};
 use super::syscalls::SystemCall;
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
@@ -33,6 +33,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "An event is a line of command, thread, time and event: \"bash 977 [000] 17284.993652: cycles: ...\".",
     sniff: looks_like_perf_script,
     is_event: Some(looks_like_perf_script),
+    live: Some(ArrivalKey::End),
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -22,7 +22,7 @@ use self::line::{
 };
 use self::threads::{CreatedThread, LineThreads, MAIN_TID};
 use self::unfinished::{CutCall, UnfinishedCall};
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::input::text::split_word;
@@ -36,6 +36,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A call is a line of time and call: \"977 1795166531.000001 getpid() = 977 <0.000004>\".",
     sniff: looks_like_strace,
     is_event: Some(looks_like_strace),
+    live: Some(ArrivalKey::End),
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -14,7 +14,7 @@ use super::stacks::{self, StacksPatch};
 use super::tables::{TablesPatch, TablesRead};
 use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer, MAGIC, VERSION};
 use crate::base::progress::Progress;
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::unpacked_to_file;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedTrace, ReadContext, ReadError, Reader, StoreParts};
@@ -25,6 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     record: CHUNKS.record,
     sniff: |head| head.starts_with(&MAGIC),
     is_event: None,
+    live: Some(ArrivalKey::Start),
     shows: &DataKind::ALL,
     opener: Opener::Trace(open_source),
 };

@@ -7,7 +7,7 @@ use super::cut_line::whole_spans;
 use super::json_lines::JsonLines;
 use super::json_request::{JsonDecoder, is_json_request, no_spans};
 use super::logged::{decode_logged_line, looks_like_logged};
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::lines::{Output, TextLine};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::Document;
@@ -22,6 +22,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A span is an object with traceId, spanId, name, startTimeUnixNano and endTimeUnixNano.",
     sniff: looks_like_otlp,
     is_event: None,
+    live: Some(ArrivalKey::EndWithPoints),
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(open),
 };

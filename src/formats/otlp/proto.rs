@@ -6,7 +6,7 @@ use super::json_request::no_spans;
 use super::layout::Layout;
 use super::proto_request::{ProtoDecoder, RESOURCE_BYTES_MAX, is_attribute_key};
 use super::sized::{SizePrefix, SizedRequests};
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lines::Output;
 use crate::formats::input::source::Source;
@@ -21,6 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a ResourceSpans message with ScopeSpans, whose spans have a start and an end.",
     sniff: looks_like_otlp,
     is_event: None,
+    live: Some(ArrivalKey::EndWithPoints),
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -28,7 +28,7 @@ use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
 use crate::base::threads::start_scoped;
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
@@ -60,6 +60,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a TracePacket message in field 1.",
     sniff: looks_like_perfetto,
     is_event: None,
+    live: Some(ArrivalKey::End),
     shows: &DataKind::ALL,
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -22,6 +22,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A sample is a line of process, thread, frames and a number: \"P1;T1;main.py:f:3 100\".",
     sniff: looks_like_austin,
     is_event: Some(begins_with_sample),
+    live: None,
     shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -40,6 +40,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A stack is a line of frames and a number: \"main;f;g 12\".",
     sniff: looks_like_collapsed,
     is_event: None,
+    live: None,
     shows: &[DataKind::Samples, DataKind::Arguments],
     opener: Opener::Trace(|source, context| Ok(open(source, context.weight_unit, context.no_names()))),
 };

@@ -19,6 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A sample is a number of a node in samples, with its time in timeDeltas.",
     sniff: looks_like_cpuprofile,
     is_event: None,
+    live: None,
     shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -27,6 +27,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "An allocation is a node with selfSize and a callFrame, below head.",
     sniff: looks_like_heap_profile,
     is_event: None,
+    live: None,
     shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(Reader::stream(HeapProfile { source }))),
 };

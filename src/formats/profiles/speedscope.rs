@@ -36,6 +36,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is an event of an evented profile, or a stack and its weight of a sampled one.",
     sniff: looks_like_speedscope,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

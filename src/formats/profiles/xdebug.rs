@@ -19,6 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A call is a line of depth, number, 0, time, memory and function, with tabs between them.",
     sniff: looks_like_xdebug,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Counters, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -25,6 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A request is an object in log.entries with startedDateTime and time.",
     sniff: looks_like_har,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(Reader::stream(SpanDocument { source, decoder: Har::default() }))),
 };

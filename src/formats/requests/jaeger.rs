@@ -27,6 +27,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A span is an object with traceID, spanID, operationName, startTime and duration.",
     sniff: looks_like_jaeger,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         if let Some(error) =

@@ -31,6 +31,7 @@ pub(crate) const FORMAT: Format = Format {
         })
     },
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         if is_pretty(source.head()) {

@@ -30,6 +30,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a line with an object that has a type and a time.",
     sniff: looks_like_playwright,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(input::lines::open(source, Playwright::default()))),
 };

@@ -24,6 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A span is an object with traceId, id, timestamp and duration.",
     sniff: looks_like_zipkin,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         let outline = Outline::from_head(source.head());

@@ -7,7 +7,7 @@ use super::wire::{
     BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, SpallEventKind, SpallTime,
     THREAD_BUFFER_HEADER_BYTES, VERSION_BUFFERS, VERSION_FIRST, VERSION_STREAM, VERSION_THREADS, event,
 };
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::{Source, excerpt};
@@ -28,6 +28,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a byte for its type and fields of fixed length.",
     sniff: looks_like_spall,
     is_event: None,
+    live: Some(ArrivalKey::End),
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments],
     opener: Opener::Trace(|source, _| open(source)),
 };

@@ -42,6 +42,7 @@ pub(super) const FORMAT: Format = Format {
     record: "",
     sniff: |head| find(UNSUPPORTED, head).is_some(),
     is_event: None,
+    live: None,
     shows: &[],
     opener: Opener::Trace(|source, _| refuse(source, UNSUPPORTED)),
 };
@@ -52,6 +53,7 @@ pub(super) const LATE_FORMAT: Format = Format {
     record: "",
     sniff: |head| find(LATE, head).is_some(),
     is_event: None,
+    live: None,
     shows: &[],
     opener: Opener::Trace(|source, _| refuse(source, LATE)),
 };

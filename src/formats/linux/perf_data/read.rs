@@ -7,7 +7,7 @@ use super::header::{ARCH, CLOCK_DATA, EVENT_DESC, HEADER_BYTES_MAX, OS_RELEASE, 
 use super::rounds::{PerfRecord, Rounds};
 use super::wire::{Attr, MAGIC, RECORD_HEADER_BYTES, kind};
 use crate::base::bytes::ByteCursor;
-use crate::formats::format::{DataKind, Format, Opener};
+use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
@@ -43,6 +43,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a header of type and length, and a sample laid out as the attributes of its event say.",
     sniff: looks_like_perf_data,
     is_event: None,
+    live: Some(ArrivalKey::End),
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling, DataKind::Samples],
     opener: Opener::Trace(|source, _| open(source)),
 };

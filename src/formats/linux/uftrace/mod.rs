@@ -45,6 +45,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record has 16 bytes: a time, and the entry or exit of a function.",
     sniff: wire::is_info,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling],
     opener: Opener::Trace(|source, _| open(source)),
 };

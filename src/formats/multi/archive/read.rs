@@ -24,6 +24,7 @@ pub(crate) const ZIP: Format = Format {
     record: "The archive must contain a trace in a supported format.",
     sniff: looks_like_zip,
     is_event: None,
+    live: None,
     shows: &[],
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Zip, formats)),
 };
@@ -33,6 +34,7 @@ pub(crate) const TAR: Format = Format {
     record: "The archive must contain a trace in a supported format.",
     sniff: looks_like_tar,
     is_event: None,
+    live: None,
     shows: &[],
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Tar, formats)),
 };

@@ -21,6 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A cost is a line of numbers below a function: \"fn=main\", then \"3 100\".",
     sniff: looks_like_callgrind,
     is_event: None,
+    live: None,
     shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(Reader::stream(Callgrind { source }))),
 };

@@ -30,6 +30,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A sample is a row of samples in a thread, with a stack and a time.",
     sniff: looks_like_firefox,
     is_event: None,
+    live: None,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Counters, DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };

@@ -23,6 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a Sample message, which names locations and has a value for each type.",
     sniff: looks_like_pprof,
     is_event: None,
+    live: None,
     shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
