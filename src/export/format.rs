@@ -125,10 +125,8 @@ impl ExportFormat {
     pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
         Ok(match Self::from_name(&path)? {
             None => (with_ending(path, self.ending()), self),
-            // A name does not determine the options of a format, so the options of `self` are kept.
-            Some(Self::Native { .. }) if matches!(self, Self::Native { .. }) => (path, self),
-            Some(Self::Parquet { .. }) if matches!(self, Self::Parquet { .. }) => (path, self),
-            Some(Self::Csv { .. }) if matches!(self, Self::Csv { .. }) => (path, self),
+            // A name does not determine the other options of a format, so the options of `self` are kept.
+            Some(named) if named.shares_endings(self) => (path, self),
             Some(named) => (path, named),
         })
     }
@@ -156,13 +154,15 @@ impl ExportFormat {
 
     /// Iterates over the extensions of its files, without the dot.
     pub(crate) fn endings(self) -> impl Iterator<Item = &'static str> {
-        let alike = move |format: Self| match (self, format) {
-            (Self::Native { .. }, Self::Native { .. })
-            | (Self::Parquet { .. }, Self::Parquet { .. })
-            | (Self::Csv { .. }, Self::Csv { .. }) => true,
-            (chosen, format) => chosen == format,
-        };
-        ENDINGS.iter().filter(move |(_, format)| alike(*format)).map(|(ending, _)| *ending)
+        ENDINGS.iter().filter(move |(_, format)| format.shares_endings(self)).map(|(ending, _)| *ending)
+    }
+
+    /// Returns whether files of both have the same extensions. Compression has its own, other options have none.
+    fn shares_endings(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::ChromeJson { gzip }, Self::ChromeJson { gzip: other }) => gzip == other,
+            _ => std::mem::discriminant(&self) == std::mem::discriminant(&other),
+        }
     }
 
     /// Returns its name in a sentence, with an article where it needs one.
