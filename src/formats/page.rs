@@ -22,8 +22,8 @@ use super::input::source::Source;
 use super::input::unpack::{Allowance, UnpackOutcome};
 use super::json::sniff::looks_like_json;
 use super::linux::ftrace;
-use super::multi::clock_sync::KnownSyncs;
-use super::multi::namespace::{FileScope, NamespacedSink, only_losses};
+use super::multi::joined_files::{JoinedFiles, read_sequentially};
+use super::multi::namespace::{FileScope, only_losses};
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::base::progress::Progress;
 use crate::base::temporary::Scratch;
@@ -83,8 +83,7 @@ impl StreamReader for TracePage {
             allowance: Allowance::for_packed(std::fs::metadata(&path).map_or(0, |metadata| metadata.len())),
             context: ReadContext { progress: Progress::default(), ..context.clone() },
             is_alone: usize::from(has_text) + files.len() == 1,
-            is_first: true,
-            clock_syncs: KnownSyncs::default(),
+            joined: JoinedFiles::default(),
             losses,
             path,
         };
@@ -144,9 +143,7 @@ struct PartReader {
     allowance: Allowance,
     /// Whether the page has a single part.
     is_alone: bool,
-    /// Whether no part had events or processes yet.
-    is_first: bool,
-    clock_syncs: KnownSyncs,
+    joined: JoinedFiles,
     losses: Losses,
 }
 
@@ -240,20 +237,11 @@ impl PartReader {
         let scope = FileScope {
             file: text.as_str().into(),
             label: text.into(),
-            is_first: self.is_first,
             is_alone: self.is_alone,
             are_losses_named,
             offset_ns: 0,
         };
-        let mut namespaced = NamespacedSink::new(sink, scope);
-        let read = match reader {
-            Reader::Stream(reader) => reader.read(&mut namespaced, &self.context),
-            // Neither of the two formats has chunks.
-            Reader::Chunks(_) => Ok(()),
-        };
-        let contents = namespaced.finish(&mut self.clock_syncs)?;
-        self.is_first &= !contents.has_ids;
-        read
+        self.joined.add(scope, sink, |sink| read_sequentially(reader, &self.path, sink, &self.context))?
     }
 }
 

@@ -6,9 +6,8 @@
 
 use std::path::Path;
 
-use super::clock_sync::KnownSyncs;
-use super::namespace::{FileScope, NamespacedSink, only_losses};
-use crate::formats::native::batches;
+use super::joined_files::{JoinedFiles, read_sequentially};
+use super::namespace::{FileScope, only_losses};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, sniff};
 use crate::model::{Loss, Losses, SourcePos, Sources};
 
@@ -28,32 +27,33 @@ struct MultiFileReader {
 impl StreamReader for MultiFileReader {
     fn read(self: Box<Self>, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
-        let (mut is_first, mut has_events, mut refused) = (true, false, Vec::new());
-        let mut clock_syncs = KnownSyncs::default();
+        let (mut joined, mut refused) = (JoinedFiles::default(), Vec::new());
         for (position, (file, name)) in self.sources.files().iter().zip(self.sources.names()).enumerate() {
             context.cancel.check()?;
             let is_alone = self.sources.files().len() == 1;
-            let label = (&*name).into();
-            let (file_name, are_losses_named, offset_ns) = (name.clone(), !is_alone, file.offset_ns);
-            let scope = FileScope { file: file_name, label, is_first, is_alone, are_losses_named, offset_ns };
-            let mut namespaced = NamespacedSink::new(sink, scope);
+            let scope = FileScope {
+                file: name.clone(),
+                label: (&*name).into(),
+                is_alone,
+                are_losses_named: !is_alone,
+                offset_ns: file.offset_ns,
+            };
             let path = self.sources.path_to_read(position);
-            match read_file(path, &mut namespaced, context).map_err(|error| error.renamed(path, file.path())) {
-                Ok(()) => {}
-                Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
-                Err(error) => {
-                    let mut losses = Losses::default();
-                    let (offset, reason) = (error.offset().unwrap_or(0), error.to_string());
-                    losses.add_because(&reason, Loss::UnreadableFile, SourcePos::Offset(offset));
-                    namespaced.accept(only_losses(losses))?;
-                    refused.push(error);
+            let read = joined.add(scope, sink, |sink| {
+                match read_file(path, sink, context).map_err(|error| error.renamed(path, file.path())) {
+                    Ok(()) => Ok(None),
+                    Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => Err(error),
+                    Err(error) => {
+                        let mut losses = Losses::default();
+                        let (offset, reason) = (error.offset().unwrap_or(0), error.to_string());
+                        losses.add_because(&reason, Loss::UnreadableFile, SourcePos::Offset(offset));
+                        sink.accept(only_losses(losses)).map(|()| Some(error))
+                    }
                 }
-            }
-            let contents = namespaced.finish(&mut clock_syncs)?;
-            is_first &= !contents.has_ids;
-            has_events |= contents.has_events;
+            })?;
+            refused.extend(read?);
         }
-        if refused.is_empty() || has_events {
+        if refused.is_empty() || joined.has_events() {
             return Ok(());
         }
         let alone = if refused.len() == 1 { refused.pop() } else { None };
@@ -62,8 +62,5 @@ impl StreamReader for MultiFileReader {
 }
 
 fn read_file(path: &Path, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-    match sniff::open(path, context)? {
-        Reader::Stream(reader) => reader.read(sink, context),
-        Reader::Chunks(trace) => batches::read(&trace, path, sink, context),
-    }
+    read_sequentially(sniff::open(path, context)?, path, sink, context)
 }

@@ -3,4 +3,5 @@
 pub(crate) mod archive;
 pub(crate) mod clock_sync;
 pub(crate) mod files;
+pub(crate) mod joined_files;
 pub(crate) mod namespace;

@@ -19,8 +19,6 @@ pub(crate) struct FileScope {
     pub(crate) file: Arc<str>,
     /// Label of its processes, unless the trace itself labels them.
     pub(crate) label: Box<str>,
-    /// Whether it is the first file with events or processes.
-    pub(crate) is_first: bool,
     /// Whether it is the only file, so that nothing needs to name it.
     pub(crate) is_alone: bool,
     /// Whether its losses have its name. A single file needs it too if positions in it are not those in the input.
@@ -41,6 +39,8 @@ pub(crate) struct FileContents {
 pub(crate) struct NamespacedSink<'a> {
     sink: &'a mut dyn BatchSink,
     scope: FileScope,
+    /// Whether no earlier file had events or processes.
+    is_first: bool,
     /// Processes that are already labelled with the file.
     labelled: FxHashSet<Id>,
     /// Processes that the trace itself labels, possibly in a batch before their first event.
@@ -52,11 +52,12 @@ pub(crate) struct NamespacedSink<'a> {
 }
 
 impl<'a> NamespacedSink<'a> {
-    pub(crate) fn new(sink: &'a mut dyn BatchSink, scope: FileScope) -> Self {
+    pub(crate) fn new(sink: &'a mut dyn BatchSink, scope: FileScope, is_first: bool) -> Self {
         Self {
             start: sink.position(),
             sink,
             scope,
+            is_first,
             labelled: FxHashSet::default(),
             own_labels: FxHashSet::default(),
             contents: FileContents::default(),
@@ -100,7 +101,7 @@ impl<'a> NamespacedSink<'a> {
     }
 
     fn id(&self, pid: &mut Id) {
-        if self.scope.is_first {
+        if self.is_first {
             return;
         }
         *pid = match &*pid {
@@ -216,14 +217,14 @@ impl BatchSink for NamespacedSink<'_> {
         batch.metadata.iter_mut().for_each(|metadata| self.metadata(metadata));
         for track in &mut batch.tracks {
             self.id(&mut track.pid);
-            if track.kind == TrackKind::Global && !self.scope.is_first {
+            if track.kind == TrackKind::Global && !self.is_first {
                 track.kind = TrackKind::Process;
             }
         }
         if self.scope.offset_ns != 0 {
             self.shift(&mut batch);
         }
-        if !self.scope.is_first {
+        if !self.is_first {
             self.isolate_ids(&mut batch);
         }
         if !self.scope.is_alone {

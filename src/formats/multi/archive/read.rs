@@ -11,9 +11,8 @@ use crate::base::progress::Progress;
 use crate::formats::format::{Format, Opener, recognise_source};
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::{Allowance, UnpackOutcome, unpacked_to_file};
-use crate::formats::multi::clock_sync::KnownSyncs;
-use crate::formats::multi::namespace::{FileScope, NamespacedSink, only_losses};
-use crate::formats::native::batches;
+use crate::formats::multi::joined_files::{JoinedFiles, read_sequentially};
+use crate::formats::multi::namespace::{FileScope, only_losses};
 use crate::formats::page::PAGE_WITHOUT_TRACE;
 use crate::formats::record_check::{RecordKind, checked};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, RefusedKind, StreamReader};
@@ -75,7 +74,6 @@ impl Archive {
 }
 
 /// State across the files of an archive.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the files so far")]
 struct ArchiveReader<'a> {
     path: PathBuf,
     formats: &'static [Format],
@@ -87,12 +85,9 @@ struct ArchiveReader<'a> {
     attachments: Attachments,
     /// Whether it has a file, which may be unreadable or no trace.
     has_files: bool,
-    has_events: bool,
-    /// Whether no file had events or processes yet.
-    is_first: bool,
     /// Whether the archive has a single file.
     is_alone: bool,
-    clock_syncs: KnownSyncs,
+    joined: JoinedFiles,
     /// Error of the first unreadable file.
     refused: Option<ReadError>,
     /// Error of the first unreadable file that is only an attachment if the archive has a Playwright trace.
@@ -117,10 +112,8 @@ impl StreamReader for Archive {
             losses: Losses::default(),
             attachments: Attachments::default(),
             has_files: false,
-            has_events: false,
-            is_first: true,
             is_alone: false,
-            clock_syncs: KnownSyncs::default(),
+            joined: JoinedFiles::default(),
             refused: None,
             refused_attachment: None,
             nested: None,
@@ -348,33 +341,22 @@ impl ArchiveReader<'_> {
         }
         let reader = checked(reader, path.to_owned(), kind);
         let base = member.name.text.rsplit('/').next().unwrap_or_default();
-        let (file, label) = (member.name.text.as_str().into(), base.into());
-        let (is_first, is_alone) = (self.is_first, self.is_alone);
-        let scope = FileScope { file, label, is_first, is_alone, are_losses_named: !is_alone, offset_ns: 0 };
-        let mut namespaced = NamespacedSink::new(&mut *self.sink, scope);
-        let read = match reader {
-            Reader::Stream(reader) => reader.read(&mut namespaced, &self.context),
-            Reader::Chunks(trace) => batches::read(&trace, path, &mut namespaced, &self.context),
+        let scope = FileScope {
+            file: member.name.text.as_str().into(),
+            label: base.into(),
+            is_alone: self.is_alone,
+            are_losses_named: !self.is_alone,
+            offset_ns: 0,
         };
-        let contents = namespaced.finish(&mut self.clock_syncs)?;
-        self.is_first &= !contents.has_ids;
-        self.has_events |= contents.has_events;
+        let context = &self.context;
+        let read = self.joined.add(scope, &mut *self.sink, |sink| read_sequentially(reader, path, sink, context))?;
         read.map(|()| true)
     }
 
     /// Adds the losses. If no file was readable, returns the error of the first one.
     fn finish(self) -> Result<(), ReadError> {
         let Self {
-            path,
-            sink,
-            mut losses,
-            attachments,
-            has_files,
-            has_events,
-            refused,
-            refused_attachment,
-            nested,
-            ..
+            path, sink, mut losses, attachments, has_files, joined, refused, refused_attachment, nested, ..
         } = self;
         if !has_files && losses.is_empty() {
             return Err(empty_archive(&path));
@@ -382,7 +364,7 @@ impl ArchiveReader<'_> {
         attachments.count_as_information(&mut losses);
         // A bug report has hundreds of files around its traces.
         losses.merge_files(Loss::UnknownMember);
-        if !has_events {
+        if !joined.has_events() {
             let refused = refused.or(refused_attachment.filter(|_| !attachments.has_playwright()));
             if let Some(error) = nested.or(refused) {
                 return Err(error);
