@@ -1,6 +1,6 @@
 //! The page of `cargo build --timings`. Its script has two lists as JSON: the units of the build, and the number of
-//! units over time. A build is one process. Units have no threads, so parallel ones are arranged in rows, as in the log
-//! of Ninja. The parts of a unit are its children, and a flow leads from it to each unit that waited for it.
+//! units over time. A build is one process. Units have no threads, so parallel units are arranged in rows, as in the
+//! log of Ninja. The parts of a unit are its children, and a flow leads from it to each unit that waited for it.
 
 mod page;
 mod unit;
@@ -38,7 +38,7 @@ const UNITS_MAX: usize = 1 << 14;
 /// Limit for the bytes of units that are laid out together.
 const UNIT_BYTES_MAX: usize = 4 << 20;
 
-/// Limit for units that wait for another one; the rest has no flow.
+/// Limit for units that wait for another unit; further units have no flow.
 const WAITING_MAX: usize = 1 << 16;
 
 /// Times of parts are rounded to hundredths of a second, so a part may end this much after its unit.
@@ -234,7 +234,7 @@ impl UnitLayout {
         units.sort_by_key(|unit| unit.start_ns);
         self.rows.start_part();
         let rows: Vec<usize> = units.iter().map(|unit| self.rows.place(unit.start_ns, unit.end_ns)).collect();
-        // Of units with the same start, one may wait for a later one of the list.
+        // A unit may wait for a later unit of the list with the same start.
         units.iter().zip(&rows).for_each(|(unit, row)| self.remember_dependents(unit, *row, batch));
         for (unit, row) in units.drain(..).zip(rows) {
             if row >= self.rows_named {

@@ -34,7 +34,7 @@ impl RefusedKind {
 pub enum ReadError {
     #[error("{}: {}", path.display(), io_text(*offset, source))]
     Io { path: PathBuf, offset: u64, source: std::io::Error },
-    /// No file has this path; another one beside it may have a similar name.
+    /// No file has this path; another file beside it may have a similar name.
     #[error("{}: no such file: {}", path.display(), missing_advice(similar.as_deref()))]
     Missing { path: PathBuf, similar: Option<String> },
     #[error("{}: the file is empty", path.display())]
@@ -86,10 +86,10 @@ fn missing_advice(similar: Option<&str>) -> String {
     }
 }
 
-/// Limit for the files that are compared with a missing one.
+/// Limit for the files whose names are compared with the name of a missing file.
 const SIMILAR_FILES_MAX: usize = 10_000;
 
-/// Similarity from which names of files are confused: those with the same extension are similar by that alone.
+/// Minimum similarity of file names that a user may confuse. The same extension alone makes names similar.
 const FILE_SIMILARITY_MIN: f64 = 0.92;
 
 /// Returns the name in the folder of a missing file that is most similar to its name, if any is similar.

@@ -82,7 +82,7 @@ pub(crate) enum Opener {
 }
 
 impl Format {
-    /// Name of the format of all JSON without the keys of another one.
+    /// Name of the format that reads all JSON without the keys of another format.
     pub(crate) const ANY_JSON: &str = "Chrome JSON";
 
     /// Returns whether it is an archive.
@@ -131,7 +131,7 @@ pub(crate) fn recognise(formats: &'static [Format], head: &[u8]) -> Option<&'sta
 const MESSAGES_MAX: usize = 10;
 
 /// Returns the format of events after some lines of messages. Any text may have a line like an event, but hardly with
-/// another one or a stack below it.
+/// another event or a stack below it.
 fn recognise_after_messages(formats: &'static [Format], head: &[u8]) -> Option<&'static Format> {
     if looks_like_json(head) {
         return None;

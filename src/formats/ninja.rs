@@ -17,7 +17,7 @@ const HEADER: &[u8] = b"# ninja log v";
 /// rows.
 const COMMANDS_MAX: usize = 1 << 17;
 
-/// Limit for the bytes of the lines of commands that are laid out together; ten times those of a large build.
+/// Limit for the bytes of the commands that are laid out together; a large build has a tenth of it.
 const COMMAND_BYTES_MAX: usize = 16 << 20;
 
 pub(crate) const FORMAT: Format = Format {
@@ -41,10 +41,10 @@ fn open(source: Source) -> Reader {
     super::input::lines::open(source, NinjaLog { is_recompacted, ..NinjaLog::default() })
 }
 
-/// Returns whether Ninja has rewritten the log, which puts its commands into the order of a hash table. Otherwise an
-/// end before the last one is where a build begins.
+/// Returns whether Ninja has rewritten the log, which puts its commands into the order of a hash table. Otherwise, a
+/// build begins at each end that is earlier than the previous end.
 fn is_recompacted(head: &[u8]) -> bool {
-    /// A build has at least this many commands for each that begins one, unless all builds are tiny.
+    /// Least average of commands per build, unless all builds are tiny.
     const COMMANDS_PER_BUILD: usize = 4;
     /// Fewer commands may be single builds of one command each.
     const COMMANDS_MIN: usize = 32;
@@ -64,7 +64,7 @@ struct NinjaLog {
     text_bytes: usize,
     /// End of the last command of the build. Ends grow within a build, since Ninja logs commands at their end.
     last_end_ns: i64,
-    /// Whether the commands are in no order and of several builds, which are shown as one.
+    /// Whether the log has the commands of several builds in no order; these are shown as one build.
     is_recompacted: bool,
     /// Whether commands have their text instead of a hash, as in version 4.
     has_texts: bool,
@@ -147,7 +147,7 @@ impl NinjaCommand {
         self.order() == other.order()
     }
 
-    /// Returns the key by which commands are sorted so that the outputs of one follow each other.
+    /// Returns the sort key that puts the outputs of a command next to each other.
     fn order(&self) -> (i64, i64, &[u8]) {
         (self.start_ns, self.end_ns, &self.hash)
     }

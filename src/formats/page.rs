@@ -68,7 +68,7 @@ struct PageContents {
     has_text: bool,
     /// Parts that are not text, in order.
     others: Vec<Range<u64>>,
-    /// Offsets of those that are read as files.
+    /// Offsets of the parts that are read as files.
     files: Vec<u64>,
     losses: Losses,
 }
@@ -231,7 +231,7 @@ impl PartReader {
     fn read_as(&mut self, name: PartName, reader: Reader, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
         let (text, are_losses_named) = match name {
             PartName::Text => ("text".to_owned(), !self.is_alone),
-            // Positions of losses are those in the part.
+            // The positions of losses are relative to the part.
             PartName::Number(number) => (format!("part {number}"), true),
         };
         let scope = FileScope {

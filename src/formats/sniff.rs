@@ -114,7 +114,7 @@ pub(crate) fn is_trace_folder(folder: &Path) -> bool {
     super::linux::uftrace::info_file(folder).is_some()
 }
 
-/// Opens a trace in this format, even if another one is detected.
+/// Opens a trace in this format, even if another format is detected.
 ///
 /// # Errors
 /// As the format refuses input.
@@ -136,7 +136,7 @@ pub fn format_of(head: &[u8]) -> Option<&'static Format> {
     recognise(FORMATS, head)
 }
 
-/// Returns the names of all supported formats, for the error about an unrecognised one.
+/// Returns the names of all supported formats, for the error about an unrecognised format.
 #[must_use]
 pub(crate) fn names() -> String {
     let names: Vec<&str> = FORMATS.iter().filter(|format| !format.shows.is_empty()).map(|format| format.name).collect();

@@ -27,7 +27,7 @@ pub(super) struct ReadEvent {
     pub(super) args: String,
     /// Functions of a sample, outermost first; its value is then unused.
     pub(super) stack: Vec<String>,
-    /// Categories of the functions, which are those of their modules.
+    /// Categories of the functions, which name their modules.
     pub(super) modules: Vec<Option<String>>,
 }
 

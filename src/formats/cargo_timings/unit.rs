@@ -65,7 +65,7 @@ pub(super) struct ConcurrencyPoint<'a> {
     pub(super) inactive: Option<&'a RawValue>,
 }
 
-/// A unit that waits for another one.
+/// A unit that waits for another unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dependent {
     pub(super) number: i64,
@@ -93,9 +93,9 @@ impl<'a> BuildUnit<'a> {
         self.unlocked_units.bad_count + self.unlocked_rmeta_units.bad_count + self.sections.bad_count
     }
 
-    /// Returns its parts. Old versions have only the time of the metadata, between two of them.
+    /// Returns its parts. Old versions record only the time of the metadata, which separates two parts.
     pub(super) fn parts(&self) -> Vec<Part<'a, '_>> {
-        /// A start of parts that is not in the page.
+        /// The start of the first part, which the page does not contain.
         const ZERO: &str = "0";
         let zero = || serde_json::from_str::<&RawValue>(ZERO).ok();
         match self.metadata_time() {

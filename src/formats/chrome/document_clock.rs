@@ -1,5 +1,5 @@
-//! The clock of each document of a file. Documents may tell when their clocks started, and the times of later ones are
-//! converted to the clock of the first.
+//! The clock of each document of a file. Documents may state when their clocks started. The times of later documents
+//! are converted to the clock of the first.
 
 /// The clocks of the documents so far.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl DocumentClock {
         self.shift_ns
     }
 
-    /// Takes the offset from times to UTC, if one was found since the last call.
+    /// Takes the offset from times to UTC, if the trace has stated it since the last call.
     pub(super) fn take_utc_offset_ns(&mut self) -> Option<i64> {
         self.utc_offset_ns.take()
     }

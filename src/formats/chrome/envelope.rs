@@ -47,11 +47,11 @@ pub(super) struct Envelope {
     is_message_list: bool,
     /// Whether there is a table of stack frames.
     has_frames: bool,
-    /// Whether the value that is skipped is such a table.
+    /// Whether the skipped value is a table of stack frames.
     is_in_frames: bool,
-    /// The text of the last table of the document that is not taken yet; empty without one.
+    /// The text of the last table of the document, until it is taken; empty at the start of a further document.
     frames_text: Option<Vec<u8>>,
-    /// Limit for that text; 0 if no tables are collected.
+    /// Limit for the text of a table; 0 if tables are not collected.
     frames_bytes_max: usize,
     /// Text of the kernel trace that is not taken yet, with its offset.
     system_text: Option<(Vec<u8>, u64)>,
@@ -93,7 +93,7 @@ const BASE_TIME: &[u8] = b"baseTimeNanoseconds";
 const LATE_BASE_TIME: &str =
     "the document tells the start of its clock after its events, which are shown by the clock of the first document";
 
-/// Returns the next value. Returns an absent one if it is large or damaged; the caller counts that.
+/// Returns the next value, or an absent value in place of a large or damaged one, which the caller counts.
 fn small_value<'a>(scanner: &Scanner<'a>) -> Result<JsonValue<'a>, Broken> {
     let ahead = &scanner.bytes[scanner.pos..];
     match Scanner::new(&ahead[..ahead.len().min(SMALL_BYTES_MAX)], 0).value(0) {
@@ -122,7 +122,7 @@ impl Envelope {
         }
     }
 
-    /// Creates the envelope of separate events; the first one follows.
+    /// Creates the envelope of separate events; the input is at the first.
     pub(super) fn bare() -> Self {
         Self { stage: EnvelopeStage::Closed, array_found: true, is_certain: true, is_bare: true, ..Self::new() }
     }
@@ -142,7 +142,7 @@ impl Envelope {
         self.system_text.take()
     }
 
-    /// Takes the offset from times to UTC, if one was found since the last call.
+    /// Takes the offset from times to UTC, if the trace has stated it since the last call.
     pub(super) fn take_utc_offset_ns(&mut self) -> Option<i64> {
         self.clock.take_utc_offset_ns()
     }
@@ -162,7 +162,8 @@ impl Envelope {
         self.frames_bytes_max = bytes_max;
     }
 
-    /// Takes the text of the table of stack frames, once that is complete. Another document begins with an empty one.
+    /// Takes the text of the table of stack frames once it is complete. The text is empty at the start of a further
+    /// document.
     pub(super) fn take_frames_text(&mut self) -> Option<Vec<u8>> {
         if self.is_in_frames { None } else { self.frames_text.take() }
     }
@@ -258,7 +259,8 @@ impl Envelope {
         }
     }
 
-    /// Appends a part of the skipped value to the table of stack frames if it is one. Drops a table that is too long.
+    /// Appends a part of the skipped value to the table of stack frames, if the value is this table. Drops a table that
+    /// is too long.
     fn collect(&mut self, part: &[u8]) {
         if !self.is_in_frames {
             return;
@@ -343,7 +345,7 @@ impl Envelope {
         Ok(None)
     }
 
-    /// Enters another document that is appended to the file, or the next one of an array of messages.
+    /// Enters the next document of the file, or of an array of messages.
     fn next_document(&mut self, scanner: &mut Scanner<'_>, byte: u8, losses: &mut Losses, offset: u64) {
         match byte {
             b',' if self.is_message_list => scanner.pos += 1,
@@ -366,7 +368,7 @@ impl Envelope {
         self.stage = EnvelopeStage::Abandoned;
     }
 
-    /// Parses a key and its colon, and the opening bracket of its value if that is an event array or contains one.
+    /// Parses a key and its colon, and the opening bracket of a value that is or contains an event array.
     fn member(&mut self, scanner: &mut Scanner<'_>, losses: &mut Losses, offset: u64) -> Result<(), Broken> {
         let key = scanner.key()?;
         let first = scanner.peek()?;

@@ -29,7 +29,7 @@ pub(super) enum RecordField {
     Rare,
     /// A key that the format does not define, such as `.file` of tracing-chrome or `out` of Bazel: an argument.
     Other,
-    /// A key about the display, or one that only marks the exports of this program.
+    /// A key for the display, or a mark of this program's exports.
     Ignored,
 }
 

@@ -31,7 +31,7 @@ const KEY_BYTES_MAX: usize = 1 << 10;
 /// Limit for frames of a stack.
 const FRAMES_MAX: u32 = STACK_FRAMES_MAX as u32;
 
-/// Limit for frames of a stack that is an argument, as in a flame graph. Each event has its own copy of them.
+/// Limit for frames of a stack that is an argument, as in a flame graph. Each event has its own copy of the frames.
 const ARGUMENT_FRAMES_MAX: usize = 1024;
 
 /// The stack frames of a trace.

@@ -23,7 +23,7 @@ const LEARNED_MAX: u32 = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LeadIdx(u8);
 
-/// The leads learned so far, with predictions of the next ones.
+/// The leads learned so far, with predictions of the next leads.
 #[derive(Debug)]
 pub(super) struct Leads {
     rows: Box<[Lead; LEADS_MAX]>,
@@ -203,7 +203,7 @@ impl Leads {
         Ok(ReadLead { row, field: Some(field), key })
     }
 
-    /// Learns that a lead follows another one, and returns its row.
+    /// Learns that a lead follows another, and returns its row.
     fn learn(
         &mut self,
         before: LeadIdx,

@@ -1,5 +1,5 @@
-//! Pairs the spans of `go build -debug-trace`, which overlap on their threads: the row of a goroutine is given to
-//! another one before all of its spans have ended. By the rules of the format, the end of an outer span would end the
+//! Pairs the spans of `go build -debug-trace`, which overlap on their threads: another goroutine takes the row of a
+//! goroutine before all of its spans have ended. By the rules of the format, the end of an outer span would end the
 //! spans inside it too. Here an end belongs to the last open begin of its name, and overlapping spans get lanes of
 //! their own. They are normal in these traces, so they are no import issue.
 
@@ -23,7 +23,7 @@ pub(super) struct OverlappingSpans {
 }
 
 impl OverlappingSpans {
-    /// Creates the state if the trace begins like one of the `go` command, which has one span around all others.
+    /// Creates the state if the trace begins like a trace of the `go` command, in which one span encloses all others.
     pub(super) fn for_trace(head: &[u8]) -> Option<Self> {
         let mut scanner = Scanner::new(head, 0);
         scanner.expect(b'[').and_then(|()| scanner.expect(b'{')).ok()?;

@@ -5,7 +5,7 @@ use crate::model::EventKind;
 /// The meaning of the `ph` of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// A span of a thread, complete or one end of it.
+    /// A span of a thread, complete or only its begin or its end.
     Span(EventKind),
     /// An instant; `s` selects thread, process or global scope.
     Instant,

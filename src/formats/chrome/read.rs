@@ -184,7 +184,7 @@ fn enqueue_pieces(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sende
 }
 
 /// On a live stream, a smaller carry is parsed again on every arrival of data. Its record may be complete now, and the
-/// next one may not come for hours.
+/// next may not come for hours.
 const LIVE_CARRY_BYTES: usize = 256 << 10;
 
 /// The required contents of a trace.
@@ -252,12 +252,12 @@ struct Follower<'a> {
     /// Returns the buffers of finished pieces.
     spare: Sender<Vec<u8>>,
     frames: FrameLookup<'a>,
-    /// The frame table of a live stream, which cannot be searched for one.
+    /// The frame table of a live stream, which cannot be searched for a table in advance.
     stream_frames: Option<StackFrames>,
     /// References to frames of a live stream. If a table follows, the sort of the whole trace resolves them.
     unresolved: Losses,
     profiles: Profiles,
-    /// Limit for the parts of profiles that wait for earlier ones.
+    /// Limit for the bytes of profile parts that wait for earlier parts.
     profile_bytes_max: u64,
     /// The latest time of a live stream, whose parts of profiles wait for a limited time only.
     live_ns: Option<i64>,

@@ -28,7 +28,7 @@ const USER_TIMINGS: [&str; 2] = ["blink.user_timing", "node.perf.usertiming"];
 /// Limit for recent pairs. A hundred functions take most of the time of most programs, and a thousand nearly all.
 const RECENT_SLOTS_MAX: usize = 1024;
 
-/// The most recent pairs of values, each at the slot of one of them: records repeat them.
+/// The most recent pairs of values, since records repeat them. A pair is at the slot of one of its values.
 #[derive(Debug)]
 struct RecentRows<'a, T>(Vec<Option<RecentRow<'a, T>>>);
 

@@ -6,7 +6,7 @@ use super::fields::RecordField;
 use super::leads::{LeadIdx, Leads, LeadsTo};
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape, plain_number, plain_text};
 
-/// The members of one record. Absent and `null` ones are [`Shape::Absent`]; of duplicates the last counts.
+/// The members of one record. Absent and `null` members are [`Shape::Absent`]; of duplicates the last counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChromeRecord<'a> {
     /// By [`RecordField`]; entries of fields without a single value are unused.
@@ -87,7 +87,7 @@ fn read_predicted<'a>(
 }
 
 impl<'a> ChromeRecord<'a> {
-    /// Sets the value of a member; keeps the key too of a rare or an undefined one.
+    /// Sets the value of a member. Also stores the key of a rare or undefined member.
     #[inline]
     fn set(&mut self, field: RecordField, key: impl FnOnce() -> JsonValue<'a>, value: JsonValue<'a>) {
         self.values[field as usize] = value;

@@ -29,7 +29,7 @@ pub(super) struct FxtEventBuilder {
     args: ArgsWriter,
     /// Numeric arguments, for counters: name and value.
     numbers: Vec<(Vec<u8>, f64)>,
-    /// The argument `process` of the current record; only kernel objects that are threads have one.
+    /// The argument `process` of the current record. Only threads have it, among kernel objects.
     process: Option<u64>,
     /// Scratch for the bytes that [`Self::joined`] hashes.
     scratch: Vec<u8>,
@@ -129,7 +129,7 @@ fn kind_of(event_type: u64) -> EventKind {
     }
 }
 
-/// The tasks of a context switch. Those of a wakeup are both the woken one.
+/// The tasks of a context switch. For a wakeup, both are the woken task.
 struct FxtTasks {
     cpu: u64,
     /// State of the previous task.
@@ -222,7 +222,7 @@ impl FxtEventBuilder {
         }
     }
 
-    /// Reads arguments as JSON. Also collects the numeric ones and the process.
+    /// Reads arguments as JSON. Also collects numeric arguments and the process.
     fn arguments(&mut self, count: u64, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         self.args.clear();
         self.numbers.clear();
@@ -345,7 +345,7 @@ impl FxtEventBuilder {
         Some(FxtTasks { cpu, state, previous, next })
     }
 
-    /// Reads the tasks of a context switch, or the only one of a wakeup, with their weights.
+    /// Reads the tasks of a context switch, or the only task of a wakeup, with their weights.
     fn tasks(&mut self, record: &mut FxtRecord<'_, '_>, is_switch: bool) -> Option<FxtTasks> {
         use context_switch as fields;
         let mut task = || Some(SchedulerTask { tid: record.words.word()?.cast_signed(), ..SchedulerTask::default() });

@@ -53,7 +53,7 @@ pub(super) enum FxtText<'a> {
 }
 
 impl Provider {
-    /// Sets a text, and returns the length of the one that it replaces. The caller bounds the bytes of all providers.
+    /// Sets a text, and returns the length of the replaced text. The caller bounds the bytes of all providers.
     pub(super) fn set_text(&mut self, number: u16, text: &[u8]) -> usize {
         self.texts.insert(number, text.into()).map_or(0, |earlier| earlier.len())
     }

@@ -22,7 +22,7 @@ const RECORDS_PER_CHECK: u64 = 4096;
 /// Limit for providers; a trace has a few dozen.
 const PROVIDERS_MAX: usize = 1 << 16;
 
-/// Limit for a large record, 1 GiB. A larger one counts as damage, since a wrong size of 32 bits could skip 32 GiB.
+/// Limit for a large record, 1 GiB. A larger record counts as damage, since a wrong size of 32 bits could skip 32 GiB.
 const LARGE_WORDS_MAX: u64 = 1 << 27;
 
 pub(crate) const FORMAT: Format = Format {
@@ -67,7 +67,7 @@ struct FxtParser {
     provider: u32,
     /// Bytes of the texts of all providers.
     text_bytes: usize,
-    /// Stands in for providers that have no tables yet, and for those beyond the limit.
+    /// Stands in for providers without tables, and for providers beyond the limit.
     nowhere: Provider,
     /// Whether the last word was damaged.
     in_damage: bool,
@@ -175,7 +175,7 @@ fn is_known(kind: u64) -> bool {
 }
 
 impl FxtParser {
-    /// Sets a text of the current provider. Beyond the limit it is removed, so that no event gets an earlier one.
+    /// Sets a text of the current provider. Beyond the limit, removes it, so that no event gets the earlier text.
     fn set_text(&mut self, number: u16, text: &[u8], pos: SourcePos) {
         let is_over = self.text_bytes + text.len() > TEXT_BYTES_MAX;
         if is_over {
@@ -239,7 +239,7 @@ impl FxtParser {
         match metadata::METADATA_TYPE.get(header) {
             metadata_type::PROVIDER_INFO => {
                 self.select(provider, pos);
-                // The name of a provider is not that of a process.
+                // The name of a provider does not name a process.
                 words.text(provider_info::NAME_LENGTH.get(header) as usize)?;
             }
             metadata_type::PROVIDER_SECTION => self.select(provider, pos),
@@ -257,7 +257,7 @@ impl FxtParser {
         Some(())
     }
 
-    /// Makes a provider the current one.
+    /// Selects the current provider.
     fn select(&mut self, provider: u32, pos: SourcePos) {
         if self.providers.len() >= PROVIDERS_MAX && !self.providers.contains_key(&provider) {
             self.batch.lose(Loss::OverLimit, pos);
@@ -265,7 +265,7 @@ impl FxtParser {
         self.provider = provider;
     }
 
-    /// Returns the current provider, or one that all providers beyond [`PROVIDERS_MAX`] share.
+    /// Returns the current provider. All providers beyond [`PROVIDERS_MAX`] share one.
     fn provider(&mut self) -> &mut Provider {
         if self.providers.len() >= PROVIDERS_MAX && !self.providers.contains_key(&self.provider) {
             return &mut self.nowhere;

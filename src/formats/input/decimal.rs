@@ -13,7 +13,7 @@ pub(crate) enum NumberError {
     OutOfRange,
 }
 
-/// Number of digits, including those of the unit, that always fit `i64` nanoseconds: 10^18 is below 2^63.
+/// Number of digits, including the digits of the unit, that always fit `i64` nanoseconds: 10^18 is below 2^63.
 const FAST_DIGITS: usize = 18;
 
 const POWERS_OF_TEN: [i64; 10] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
@@ -254,7 +254,7 @@ mod tests {
         fn spans_end_at_the_rounded_sum_of_start_and_duration(
             negative: bool, start in 0u64..2_000_000_000_000, dur in 0u64..3_000_000_000_000, cut in 0usize..10,
         ) {
-            // Millionths of a nanosecond, of which the last digits are cut.
+            // Millionths of a nanosecond, whose last digits are cut.
             let cut = 10u64.pow(cut as u32);
             let (start, dur) = (start / cut * cut, dur / cut * cut);
             let text = |value: u64| format!("{}.{:09}", value / 1_000_000_000, value % 1_000_000_000);

@@ -305,7 +305,7 @@ impl Blocks {
             let (blocks, receiver) = bounded(BLOCKS_AHEAD);
             count_threads(1);
             let slot = end.clone();
-            // Passed once the thread runs, since a thread that is refused drops what it owns.
+            // Passed only to a running thread, since a thread that cannot be started drops its input.
             let (input, given) = bounded(1);
             let started = threads::start("decompress", move || {
                 let Ok(packed) = given.recv() else { return };

@@ -30,12 +30,12 @@ impl TextLine<'_> {
         SourcePos::Offset(self.offset)
     }
 
-    /// Returns the loss of a line that cannot be parsed; the last one may only be truncated.
+    /// Returns the loss of a line that cannot be parsed; the last line may only be truncated.
     pub(crate) fn loss(&self) -> Loss {
         if self.has_end { Loss::BadRecord } else { Loss::Truncated }
     }
 
-    /// Counts a parsed line without a terminator: some tools never write the last one, others were interrupted.
+    /// Counts a parsed line without a terminator. Some tools never write the last terminator, others were interrupted.
     pub(crate) fn count_missing_end(&self, batch: &mut BatchBuilder) {
         if !self.has_end {
             batch.lose(Loss::UnendedLine, self.pos());

@@ -123,7 +123,7 @@ impl Source {
         self.chunk_limits.is_small(self.file_bytes)
     }
 
-    /// Returns whether the file is compressed, so that offsets in it differ from those of its data.
+    /// Returns whether the file is compressed, so that its offsets differ from offsets in its data.
     #[must_use]
     pub(crate) fn is_packed(&self) -> bool {
         matches!(self.rest, Remainder::Blocks(_))
@@ -140,8 +140,8 @@ impl Source {
         (self.head.len() - self.head().len()) as u64
     }
 
-    /// Returns the lines at the start of a text, up to the one that the head cuts, which gets a line break. `None` if
-    /// the head is the whole file or no text, or if the line is too long. Reads return all bytes again.
+    /// Returns the lines at the start of a text, including the line that the head cuts, and a line break. `None` if the
+    /// head is the whole file or no text, or if this line is too long. Reads return all bytes again.
     pub(crate) fn read_head_lines(&mut self) -> Result<Option<Vec<u8>>, ReadError> {
         /// Longer lines are skipped by the readers.
         const LINE_BYTES_MAX: usize = 1 << 20;
@@ -273,7 +273,7 @@ impl Read for FileReader {
     }
 }
 
-/// Returns whether the first bytes are those of a text.
+/// Returns whether the first bytes are text.
 pub(crate) fn is_text(head: &[u8]) -> bool {
     // A recorded terminal has escape sequences.
     let is_of_text = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace() || *byte == 0x1b;

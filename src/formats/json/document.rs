@@ -102,7 +102,7 @@ impl Document {
         JsonExtent { start: self.start, end: self.len }
     }
 
-    /// Returns the document that follows the one that was read last, for formats whose files may be joined.
+    /// Returns the next document, for formats whose files may be joined.
     pub(crate) fn next_document(&self) -> Result<Option<JsonExtent>, ReadError> {
         let Some((rest, first)) = self.rest()? else { return Ok(None) };
         if !matches!(first, b'{' | b'[') {

@@ -1,5 +1,5 @@
 //! Key paths at the start of a JSON document, for format detection: `[].traceId` is a key of objects in an array,
-//! `log.entries` one of a nested object. String values that look like keys are ignored.
+//! `log.entries` a key of a nested object. String values that look like keys are ignored.
 
 use std::collections::BTreeSet;
 
@@ -92,7 +92,7 @@ impl Outline {
         }
     }
 
-    /// Reads a key, and sets `path` to that of its value.
+    /// Reads a key, and sets `path` to the path of its value.
     fn key(&mut self, scanner: &mut Scanner<'_>, path: &mut String, depth: usize) -> Option<()> {
         let key = scanner.key().ok()?;
         if !path.is_empty() {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::formats::input::source::HEAD_BYTES;
 
-/// Parses a document that is complete in the head; `None` for a longer one, or one of another shape.
+/// Parses a document that is complete in the head. Returns `None` for a longer document, or another shape.
 pub(crate) fn whole_document<'h, T: Deserialize<'h>>(head: &'h [u8]) -> Option<T> {
     serde_json::from_slice(head).ok().filter(|_| head.len() < HEAD_BYTES)
 }

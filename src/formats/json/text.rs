@@ -128,8 +128,8 @@ pub(crate) fn valid_json<'a>(value: &JsonValue<'a>, repairs: &mut Repairs) -> Co
     }
 }
 
-/// Parses a whole value, which is repaired first if it needs that; `copy` stores the repaired text. Counts the repairs,
-/// unless the value has another type.
+/// Parses a whole value, after repairs if it needs them; `copy` stores the repaired text. Counts the repairs, unless
+/// the value has another type.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(
     json: &'a [u8],
     copy: &'a mut String,

@@ -1,4 +1,4 @@
-//! Text that `babeltrace` and `babeltrace2` print of a trace in the Common Trace Format, such as one of `LTTng`. Each
+//! Text that `babeltrace` and `babeltrace2` print for traces in the Common Trace Format, which `LTTng` records. Each
 //! event is a line with its time, host, name, context and fields. Pairs of events are spans, scheduler events of the
 //! kernel are scheduling, all others are instants.
 //!

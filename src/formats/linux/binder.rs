@@ -12,7 +12,7 @@ use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, Track
 /// Limit for pending transactions and for threads with open spans; real traces have fewer.
 const PENDING_MAX: usize = 1 << 18;
 
-/// Limit for nested calls of one thread; real ones nest a few levels.
+/// Limit for nested calls of one thread; real calls nest a few levels.
 const CALLS_DEEP_MAX: usize = 64;
 
 /// Transaction flag of a one-way call.

@@ -118,7 +118,7 @@ impl KernelText {
         marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, pos }, text);
     }
 
-    /// Adds a new thread, whose id may have been that of an earlier one.
+    /// Adds a new thread, which may reuse the id of an earlier thread.
     fn start_task(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let &TextEvent { ts_ns, tid, fields, .. } = event;
         let flags = value(fields, b"clone_flags").and_then(prefixed_hex_number);
@@ -216,8 +216,8 @@ impl KernelText {
         push_kernel_name(batch, pid, tid, task, pos);
     }
 
-    /// Adds an instant with the arguments that were written. Its name is not that of a kernel event: functions may be
-    /// named like tracepoints and system calls.
+    /// Adds an instant with the arguments that were written. Its name does not identify a kernel event: functions may
+    /// be named like tracepoints and system calls.
     pub(crate) fn add_instant(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>, args: &mut ArgsWriter) {
         self.name_task(batch, event);
         if let Some(cpu) = event.cpu {

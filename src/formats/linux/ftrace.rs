@@ -253,7 +253,7 @@ fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
     let (text, tgid) = match text.strip_suffix(b")") {
         Some(inside) => {
             let open = memchr::memrchr(b'(', inside)?;
-            // Dashes stand for an unknown group.
+            // An unknown group is printed as dashes.
             (text[..open].trim_ascii_end(), parsed(inside[open + 1..].trim_ascii()))
         }
         None => (text, None),
@@ -310,7 +310,7 @@ fn stack_frame(line: &[u8]) -> Option<StackFrame> {
 }
 
 /// Returns the time after flags without a separating space, as in `d..1316.196720:`. There are four flags, which may be
-/// digits, or five of which the last is not a digit.
+/// digits, or five flags, the last of which is not a digit.
 fn without_flags(word: &[u8]) -> &[u8] {
     const FLAGS: usize = 4;
     let Some(point) = memchr::memrchr(b'.', word) else { return word };

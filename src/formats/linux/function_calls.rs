@@ -1,8 +1,8 @@
 //! Computes the times of functions, for graphs drawn by the kernel and for function events as text.
 //!
-//! Durations are exact, but times are cut to microseconds, so functions are moved by less than that to keep the nesting
-//! of the braces. A function starts no earlier than its previous sibling ends, and ends no earlier than its last
-//! callee. Functions of equal times are emitted in order of their entries, callers first.
+//! Durations are exact, but times are cut to microseconds, so functions are moved by less than a microsecond to keep
+//! the nesting of the braces. A function starts no earlier than its previous sibling ends, and ends no earlier than its
+//! last callee. Functions of equal times are emitted in order of their entries, callers first.
 
 use rustc_hash::FxHashMap;
 
@@ -92,7 +92,7 @@ struct OpenFunction {
     function: KeptFunction,
     start_ns: i64,
     pos: SourcePos,
-    /// Start of the first callee and end of the last one.
+    /// Start of the first callee and end of the last.
     callees_ns: Option<(i64, i64)>,
     /// The only callee so far and its only callees, innermost first. Their caller may have the same times, and is
     /// emitted before them.
@@ -185,7 +185,7 @@ impl FunctionCalls {
         Ok(())
     }
 
-    /// Counts a callee of the innermost open function, and emits the previous one. Returns the caller if this is its
+    /// Counts a callee of the innermost open function, and emits the previous callee. Returns the caller if this is its
     /// first callee, which must not be emitted yet.
     fn add_callee(
         &mut self,

@@ -1,6 +1,7 @@
 //! Pairs of kernel events that start and end a span, in text and in `perf.data`: interrupts, work, file systems, and
-//! the entry and exit of a function that an fprobe traces. Names and tracks are those of Perfetto. A span is added at
-//! its end. An event without its partner is an instant on its thread, since recordings often have one of the two only.
+//! the entry and exit of a function that an fprobe traces. Names and tracks are the same as in Perfetto. A span is
+//! added at its end. An event without its partner is an instant on its thread, since recordings often have only one of
+//! the two.
 
 use std::collections::VecDeque;
 

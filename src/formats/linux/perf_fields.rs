@@ -129,7 +129,7 @@ pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
     let branch = words(text).find(|&(_, word)| is_branch(word) && !word.starts_with(b"("));
     text = branch.map_or(text, |(at, _)| &text[..at]).trim_ascii_end();
     let Some(extent) = file_extent(text) else { return frame_without_file(text) };
-    // The data address of `-F +addr` has its own symbol and file before those of the sample.
+    // The data address of `-F +addr` has its own symbol and file, before the symbol and file of the sample.
     let after = text[extent.1..].trim_ascii_start();
     if is_code_address(split_blank(after).0)
         && let Some(extent) = file_extent(after)
@@ -155,7 +155,7 @@ fn frame_with_file(mut text: &[u8], (file, close): (usize, usize)) -> (&[u8], &[
         let next = text[at + word.len()..].trim_ascii_start();
         // The address of an unknown function may be 0.
         let is_address = word.len() > 1 || next.starts_with(b"[unknown] ");
-        // A function after its address may be named like one, as `add`.
+        // A function after its address may have a name like an address, such as `add`.
         let is_function = last.is_some() && next.starts_with(b"(");
         if is_address && !is_function && word.iter().all(u8::is_ascii_hexdigit) && !next.starts_with(b"|") {
             last = Some(at);
@@ -177,7 +177,7 @@ fn frame_without_file(text: &[u8]) -> (&[u8], &[u8]) {
     if is_symbol { (text[..at].trim_ascii_end(), &text[at..]) } else { (text, b"") }
 }
 
-/// Returns whether a word is the address of an instruction. Shorter ones may be numbers or words.
+/// Returns whether a word is the address of an instruction. Shorter words may be numbers or names.
 fn is_code_address(word: &[u8]) -> bool {
     word.len() >= 6 && word.iter().all(u8::is_ascii_hexdigit) && word.iter().any(u8::is_ascii_digit)
 }

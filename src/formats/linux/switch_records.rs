@@ -1,6 +1,6 @@
 //! Context switches that `perf record --switch-events` adds to other events: one record when a thread leaves its CPU,
-//! and another one when a thread takes it. They contain less than `sched_switch`, so they are ignored if it is
-//! recorded. Without a CPU, as in recordings of one command by default, there are only the states of threads.
+//! and another when a thread takes it. They contain less than `sched_switch`, so they are ignored if it is recorded.
+//! Without a CPU, as in recordings of one command by default, there are only the states of threads.
 
 use super::scheduler::{Scheduler, SchedulerTask, TaskChange, TaskState};
 use crate::formats::output::batch::BatchBuilder;

@@ -1,7 +1,7 @@
 //! System calls as kernel tracers record them: a tracepoint for each call with its name, or one for all calls with a
 //! number. Call numbers depend on the machine; on an unknown machine, the number is the name. Exits close the spans of
-//! entries by thread, also if one of the two was not recorded. An entry or exit that both tracepoints record is shown
-//! once.
+//! entries by thread, even if the entry or the exit was not recorded. An entry or exit that both tracepoints record is
+//! shown once.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::formats::input::text::parsed;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackIdx};
 
-/// Number of the exit of `rt_sigreturn`, whose registers the kernel has replaced by those of the interrupted program.
+/// Number of the exit of `rt_sigreturn`: the kernel has restored the registers of the interrupted program.
 const FORGOTTEN_NUMBER: i64 = -1;
 
 /// The entry or exit of a system call.
@@ -20,7 +20,7 @@ const FORGOTTEN_NUMBER: i64 = -1;
 pub(crate) struct SystemCall<'a> {
     pub(crate) kind: EventKind,
     pub(crate) name: Cow<'a, [u8]>,
-    /// Whether the exit does not name its call, which is then the current one of its thread.
+    /// Whether the exit does not name its call, and ends the current call of its thread.
     is_of_any_call: bool,
     source: CallSource,
 }
@@ -204,8 +204,8 @@ impl ThreadCalls {
         open.map(|call| *call = CurrentCall::Ended).is_some()
     }
 
-    /// Forgets the call of an earlier thread with the id of a new one, such as `exit`, which never returns. Returns
-    /// whether its span was open.
+    /// Forgets the call of an earlier thread with the same id, such as `exit`, which never returns. Returns whether its
+    /// span was open.
     pub(crate) fn start_thread(&mut self, tid: i64) -> bool {
         self.0.remove(&tid).is_some_and(CurrentCall::is_open)
     }

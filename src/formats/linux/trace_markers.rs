@@ -121,7 +121,7 @@ fn is_hitrace(text: &[u8]) -> bool {
 }
 
 /// Splits `H:name|level`, followed by `|args`, or by `|category|args` of an asynchronous span. Returns `None` for other
-/// names, and for those of earlier versions, which have no level.
+/// names, and for names of earlier versions, which have no level.
 fn hitrace_parts<'a>(kind: &[u8], text: &'a [u8]) -> Option<HitraceParts<'a>> {
     let bars = is_hitrace(text).then(|| memchr::memchr_iter(b'|', text))?;
     let (level_at, mut rest) =

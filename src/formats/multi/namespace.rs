@@ -1,5 +1,5 @@
 //! Separates the contents of several files, given together or in an archive. Processes, async spans and flows of
-//! different files stay distinct, whatever their ids. The first file keeps its ids; those of later files are extended
+//! different files stay distinct, whatever their ids. The first file keeps its ids; the ids of later files are extended
 //! by the file name. Shifts a file by its offset, and to the clock of earlier files if both clocks are known.
 
 use std::sync::Arc;
@@ -21,7 +21,8 @@ pub(crate) struct FileScope {
     pub(crate) label: Box<str>,
     /// Whether it is the only file, so that nothing needs to name it.
     pub(crate) is_alone: bool,
-    /// Whether its losses have its name. A single file needs it too if positions in it are not those in the input.
+    /// Whether its losses have its name. A single file needs its name too if its positions are not positions of the
+    /// input.
     pub(crate) are_losses_named: bool,
     /// Offset that is added to its times.
     pub(crate) offset_ns: i64,

@@ -3,7 +3,7 @@
 //!
 //! Each field of the events is split into planes of one byte each: all lowest bytes, then all second bytes, and so on.
 //! High bytes of neighbouring events are alike, and low bytes are noise. So the high planes compress to almost nothing,
-//! and the low ones are copied. A plane of equal bytes is not stored. Compared to rows with the same compressor, this
+//! and the low planes are copied. A plane of equal bytes is not stored. Compared to rows with the same compressor, this
 //! takes a third fewer bytes, and a third of the time to write and to read.
 //!
 //! | bytes | content |
@@ -15,7 +15,7 @@
 //! Each section is a separate zstd frame, since planes have little in common. A single frame takes 5% more space, and a
 //! quarter more time to read. A section that does not shrink is stored raw, which its length reveals. Times are stored
 //! as the zigzag of the wrapping delta to the previous event, which is exact for all of `i64`. Details are stored as
-//! the delta to the last one.
+//! deltas to the previous detail.
 
 use bytemuck::{Pod, Zeroable};
 use zstd::zstd_safe::CParameter;

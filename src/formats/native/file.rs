@@ -58,7 +58,8 @@ impl NativeFile {
     pub(super) fn payload(&self, entry: &DirectoryEntry) -> Result<Vec<u8>, ReadError> {
         let bytes = size_of::<ChunkHeader>() + entry.header.payload_bytes as usize;
         let cut = |error| match error {
-            // The file was truncated after it was opened: this chunk is lost like a damaged one, earlier ones are not.
+            // The file was truncated after it was opened: this chunk is lost like a damaged chunk, earlier chunks are
+            // not.
             ReadError::Io { source, .. } if source.kind() == io::ErrorKind::UnexpectedEof => {
                 self.malformed(entry.offset, format!("{bytes} bytes"), "the end of the file".into())
             }

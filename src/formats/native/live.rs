@@ -96,7 +96,7 @@ fn is_appended(bytes: &[u8]) -> bool {
     header.magic == MAGIC && header.is_whole()
 }
 
-/// Reads the header of the file. A damaged one is a loss; another format or version is an error.
+/// Reads the header of the file. A damaged header is a loss; another format or version is an error.
 fn read_file_header(input: &mut ByteReader, losses: &mut Losses) -> Result<(), ReadError> {
     let path = input.source().path().to_owned();
     let malformed = |offset, expected: String, found: String| {

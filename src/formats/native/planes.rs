@@ -124,7 +124,7 @@ impl PlaneLayout {
 /// One word of each column, for each event of a block.
 type PlaneBlock = [[u32; BLOCK_EVENTS]; COLUMNS];
 
-/// The previous time and detail, which the next ones are relative to.
+/// The previous time and detail, to which the next are relative.
 #[derive(Clone, Copy)]
 struct PreviousEvent {
     ts_ns: i64,

@@ -127,7 +127,7 @@ impl ChunksRead {
         }
     }
 
-    /// Adds a chunk, and decodes one of tables. Returns whether it is intact.
+    /// Adds a chunk, and decodes it if it contains tables. Returns whether it is intact.
     fn add(&mut self, entry: DirectoryEntry, file: &NativeFile) -> Result<bool, ReadError> {
         let Some(kind) = entry.header.kind() else { return Ok(false) };
         match kind {

@@ -1,4 +1,4 @@
-//! Incremental call stacks of a growing trace. Each stack chunk has the new stacks since the previous one, and refers
+//! Incremental call stacks of a growing trace. Each stack chunk has the new stacks since the previous chunk, and refers
 //! to names in earlier table chunks. Refuses contradictory patches. Stacks in a lost chunk become frames without a
 //! name.
 

@@ -62,7 +62,7 @@ fn is_inspected(text: &[u8]) -> bool {
     has(b"traceId: '") && has(b"\n  timestamp: ") && has(b"\n  duration: ")
 }
 
-/// Returns whether damaged text is probably a span: it has the ids of one, or begins as exporters begin one.
+/// Returns whether damaged text is probably a span: it has the ids of a span, or begins as exporters begin a span.
 fn is_of_span(text: &[u8]) -> bool {
     let has = |key: &[u8]| memmem::find(text, key).is_some();
     has(b"\"context\"") && has(b"\"trace_id\"")

@@ -1,5 +1,6 @@
 //! Field numbers and enum values of the OpenTelemetry trace messages, and of the fields that distinguish metrics and
-//! logs. Names are those of the public .proto files; a test checks all numbers against a table generated from them.
+//! logs. Names are the same as in the public .proto files; a test checks all numbers against a table generated from
+//! them.
 
 use crate::formats::protobuf::numbers::proto_numbers;
 

@@ -85,7 +85,7 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
     Ok(Reader::stream(OneRequest { source }))
 }
 
-/// A longer first line is the only one: collectors write requests of a few MiB at most.
+/// A longer first line is the whole file, since collectors write requests of a few MiB at most.
 const LINE_BYTES_USUAL: usize = 4 << 20;
 
 /// Decodes a line that is a request.

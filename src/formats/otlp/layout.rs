@@ -263,7 +263,7 @@ impl Layout {
         self.join_halves(&mut spans);
         span_order::sort(&mut spans, WaitingSpan::key);
         let (mut args, mut rows_of_traces) = (String::new(), Vec::new());
-        // By service and trace, of those that are shown by themselves.
+        // By service, and by trace if the trace is shown by itself.
         let mut free_rows: FxHashMap<(u32, TraceNumber), FreeRows> = FxHashMap::default();
         // The place of each laid-out span, for its children.
         let mut places: FxHashMap<u64, SpanPlace> = FxHashMap::default();
@@ -359,7 +359,7 @@ struct RowOfTrace {
     trace: TraceNumber,
 }
 
-/// Puts several rows of a trace in one service into a group, and gives a single one the title of its trace.
+/// Groups the rows of a trace in one service. A single row gets the title of its trace instead.
 fn name_rows(rows: &[RowOfTrace], titles: &[Arc<str>], batch: &mut BatchBuilder) {
     let mut counts: FxHashMap<(u32, TraceNumber), u32> = FxHashMap::default();
     rows.iter().for_each(|row| *counts.entry((row.service, row.trace)).or_default() += 1);

@@ -35,10 +35,10 @@ pub(super) struct ChildEnd {
 /// The spans of earlier requests. Ids are hashes of trace id and span id.
 #[derive(Debug, Default)]
 pub(super) struct SpanLinks {
-    /// The last parents, and those before them, which are forgotten once there are as many again.
+    /// The latest parents. Once they are many, they replace `older`, which is dropped.
     recent: FxHashMap<u64, SpanPlace>,
     older: FxHashMap<u64, SpanPlace>,
-    /// The last children that wait, and those before them, which are forgotten once there are as many again.
+    /// The latest waiting children, in two generations like the parents.
     waiting: WaitingChildren,
     older_waiting: WaitingChildren,
 }

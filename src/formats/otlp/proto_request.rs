@@ -216,7 +216,7 @@ impl ProtoDecoder {
         }
     }
 
-    /// Decodes a span. `Err(Some)` is the loss to count for a damaged one; `Err(None)` is a metric or a log record.
+    /// Decodes a span. `Err(Some)` is the loss to count for a damaged span; `Err(None)` is a metric or a log record.
     fn span(
         &mut self,
         bytes: &[u8],

@@ -43,7 +43,7 @@ struct NamedService {
     instance: Box<str>,
     shows_namespace: bool,
     shows_instance: bool,
-    /// The service of the same name before this one.
+    /// The previous service of the same name.
     previous_of_name: Option<u32>,
 }
 
@@ -63,7 +63,8 @@ impl NamedService {
 }
 
 impl ServiceNames {
-    /// Returns the index of a service. Passes the titles of a new service, and of others that are now ambiguous, on.
+    /// Returns the index of a service. Passes on the titles of a new service, and of services whose titles became
+    /// ambiguous.
     pub(super) fn index(&mut self, key: ServiceKey<'_>, mut name: impl FnMut(u32, String)) -> u32 {
         let index = self.services.len() as u32;
         match self.indices.entry(key.hash()) {

@@ -63,7 +63,7 @@ impl SizePrefix {
 }
 
 /// Returns whether a protobuf request of `len` bytes begins with a resource that has an attribute, and each message
-/// fits into the one around it.
+/// fits into the enclosing message.
 fn is_request(bytes: &[u8], len: usize) -> bool {
     let path = [request::RESOURCE_SPANS, resource_spans::RESOURCE, resource::ATTRIBUTES, key_value::KEY];
     let mut room = (bytes, len);

@@ -1,7 +1,7 @@
 //! Decides whether each trace of a file is shown by itself, and names traces by their root spans.
 //!
-//! A file of a few traces is a result of a search, in which users look for one request. Each request of thousands would
-//! need a header and rows of its own, so these share rows.
+//! A file of a few traces is a result of a search, in which users look for one request. In a larger file, each trace
+//! would need a header and rows of its own, so all traces share rows.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Traces {
     pub(super) fn titles<'s>(&self, spans: impl Iterator<Item = RootCandidate<'s>> + Clone) -> Vec<Arc<str>> {
         let ids: FxHashSet<u64> = spans.clone().map(|span| span.id).collect();
         // By number: the rank and the name of the first span of the least rank. Without a root, a span whose parent is
-        // in no file is the outermost one.
+        // in no file is the outermost.
         let mut roots: Vec<Option<(u8, &[u8])>> = vec![None; self.ids.len()];
         for span in spans {
             let Some(root) = span.trace.and_then(|trace| roots.get_mut(trace as usize)) else { continue };

@@ -162,7 +162,7 @@ fn first_escaped(text: &[u8]) -> Option<usize> {
 fn has_escaped(word: u64) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH_BITS: u64 = ONES << 7;
-    // A byte below `limit`, which is at most 128, borrows into its own high bit, which must have been clear.
+    // A byte below `limit` (at most 128) borrows into its own high bit, which was clear.
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGH_BITS;
     let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     below(word, 0x20) | equal(b'"') | equal(b'\\') != 0

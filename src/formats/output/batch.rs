@@ -18,7 +18,7 @@ const BATCH_EVENTS: usize = 20_000;
 /// Limit for preallocated events of a batch: 2 MiB.
 const RESERVED_EVENTS_MAX: usize = 1 << 16;
 
-/// Limits for rows and text bytes of a name table, after which a batch starts a new one. A program has a few thousand
+/// Limits for rows and text bytes of a name table, after which a batch starts a new table. A program has a few thousand
 /// names; the limits bound the memory of a trace with a distinct name for every span.
 const NAMES_MAX: usize = 1 << 16;
 const NAME_BYTES_MAX: usize = 8 << 20;
@@ -59,7 +59,7 @@ pub(crate) struct BatchBuilder {
     numbered_rows: Vec<(u32, TrackIdx)>,
     key: Vec<u8>,
     events_max: usize,
-    /// Whether each batch continues the name table of the previous one.
+    /// Whether each batch continues the name table of the previous batch.
     shares_names: bool,
     paired_ends: Option<PairedEnds>,
 }
@@ -189,7 +189,7 @@ impl BatchBuilder {
         self.span_name(name, category, false, pos)
     }
 
-    /// Returns the row of a span's name with its category, of those that failed or of the others.
+    /// Returns the row of a span's name with its category. Names of failed spans have rows of their own.
     pub(crate) fn span_name(
         &mut self,
         name: &[u8],
@@ -225,7 +225,7 @@ impl BatchBuilder {
         index
     }
 
-    /// Returns the number of the current name table, which changes when a batch starts a new one.
+    /// Returns the number of the current name table, which changes when a batch starts a new table.
     #[inline]
     pub(crate) fn names_number(&self) -> u32 {
         self.names.number
@@ -334,7 +334,8 @@ impl BatchBuilder {
         sink.accept(batch)
     }
 
-    /// Like [`Self::take_batch`], if a batch of another builder follows: the next one repeats the names that it needs.
+    /// Like [`Self::take_batch`], if a batch of another builder follows: the next batch repeats the names that it
+    /// needs.
     pub(crate) fn take_batch_before_others(&mut self) -> Batch {
         self.names = NameTable::new(self.names.number + 1);
         self.take_batch()

@@ -43,7 +43,7 @@ pub(crate) fn is_like_address(name: &[u8]) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct FrameModules {
     categories: FxHashMap<(Box<str>, Option<BuildId>), Arc<str>>,
-    /// Paths that have a module; other builds of one get a category with their build-id.
+    /// Paths that have a module. Further builds at a path get a category with their build-id.
     paths: FxHashSet<Box<str>>,
 }
 
@@ -139,8 +139,8 @@ impl<'m> ModulesByCategory<'m> {
         Self(modules.iter().map(|module| (&*module.category, module)).collect())
     }
 
-    /// Returns the module of a frame category, which is a path that cannot be resolved if the trace does not describe
-    /// it.
+    /// Returns the module of a frame category. If the trace does not describe it, the category is a path that cannot be
+    /// resolved.
     pub(crate) fn get(&self, category: &'m str) -> WrittenModule<'m> {
         match self.0.get(category) {
             Some(module) => WrittenModule { path: &module.path, build_id: module.build_id.as_ref(), kind: module.kind },

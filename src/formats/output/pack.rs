@@ -40,7 +40,7 @@ pub(crate) struct PackedRows {
 }
 
 impl PackedRows {
-    /// Starts another part of the spans, which may start before those of earlier parts but overlaps none of them.
+    /// Starts another part of the spans. It may start before earlier parts, but overlaps none of them.
     pub(crate) fn start_part(&mut self) {
         self.free.start_part(self.last_ends_ns.iter().copied());
     }

@@ -6,8 +6,8 @@ pub(crate) fn next_row(rows: usize) -> Option<u32> {
     u32::try_from(rows).ok()
 }
 
-/// Like [`next_row`], if something else bounds the rows far below 2^32. If that fails, the index is beyond every table,
-/// and never that of another row.
+/// Like [`next_row`], if something else bounds the rows far below 2^32. On overflow, the index is beyond every table,
+/// and never the index of another row.
 #[must_use]
 pub(crate) fn bounded_row(rows: usize) -> u32 {
     debug_assert!(u32::try_from(rows).is_ok(), "{rows} rows");

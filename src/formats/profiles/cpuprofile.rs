@@ -1,7 +1,7 @@
 //! V8 CPU profiles (`.cpuprofile`): a call tree, the node of each sample, and the times between samples in
-//! microseconds, or timestamps. A sample weighs the time to the next one, as in Chrome, and the last one that to the
-//! end of the profile. The `(root)` node is omitted from stacks, since all have it. Without samples, the hit counts of
-//! nodes are weights.
+//! microseconds, or timestamps. A sample weighs the time to the next sample, as in Chrome, and the last sample the time
+//! to the end of the profile. The `(root)` node is omitted from stacks, since all have it. Without samples, the hit
+//! counts of nodes are weights.
 
 use super::v8_calls::{Calls, TimedSamples, V8CallNode, name_track};
 use super::v8_head;

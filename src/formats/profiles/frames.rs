@@ -135,7 +135,7 @@ impl FrameTable {
         is_taken || row.caller == Some(caller)
     }
 
-    /// Returns the root of a frame and its distance. Each call halves the distance for the next one.
+    /// Returns the root of a frame and its distance. Each call halves the distance for the next.
     fn outermost(&mut self, mut frame: u32) -> (u32, u32) {
         let mut below = 0;
         loop {

@@ -1,6 +1,6 @@
 //! V8 sampling heap profiles (`.heapprofile`): a call tree with the bytes that each node allocated and that are still
 //! in use. The `(root)` node is omitted from stacks. Buffers the whole document, since a tree cannot be split; refuses
-//! one that exceeds a share of the memory budget.
+//! a document that exceeds a share of the memory budget.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| Ok(Reader::stream(HeapProfile { source }))),
 };
 
-/// Paths of the first call frame: of a saved profile, and of responses of a debugger protocol that wrap one.
+/// Paths of the first call frame: in a saved profile, and in responses of the debugger protocol around a profile.
 const FRAME_PATHS: [&str; 3] = ["head.callFrame", "profile.head.callFrame", "result.profile.head.callFrame"];
 
 /// Objects around the profile in a response of the debugger protocol.

@@ -1,5 +1,5 @@
 //! speedscope files: profiles with a shared frame table, each a thread here. Evented profiles of times become begins
-//! and ends. Sampled profiles, and evented ones of other units, become consecutive samples, drawn as wide as they
+//! and ends. Sampled profiles, and evented profiles of other units, become consecutive samples, drawn as wide as they
 //! weigh, as in speedscope. If any count of a profile is fractional, all are scaled to millionths.
 
 mod weighed_events;
@@ -274,8 +274,8 @@ impl SpeedscopeEventBuilder<'_> {
         Ok(false)
     }
 
-    /// Reads samples and weights in parallel; those without a counterpart count as losses. Weights follow samples, so a
-    /// truncated file may lack them: such samples get the previous weight.
+    /// Reads samples and weights in parallel; a sample or weight without a counterpart counts as a loss. Weights follow
+    /// samples, so a truncated file may lack them: such samples get the previous weight.
     fn samples(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
         let time_unit = profile.time_unit();
         let is_time = time_unit.is_some();

@@ -1,5 +1,5 @@
 //! The call tree of V8 CPU profiles, whose nodes are in any order, with the stacks of its nodes. A sample weighs the
-//! time to the next one.
+//! time to the next sample.
 
 use std::collections::VecDeque;
 
@@ -19,10 +19,10 @@ use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
 /// Default sampling interval of V8.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
 
-/// Number of intervals whose median is the usual one.
+/// Number of intervals whose median is the usual interval.
 const WINDOW: usize = 64;
 
-/// Samples that wait for earlier ones. V8 lists a sample late if another one interrupts it.
+/// Limit for samples that wait for earlier samples. V8 lists a sample late if another sample interrupts it.
 const WAITING_MAX: usize = 16;
 
 /// A node of the call tree. A profile has either `parent` or `children`.
@@ -73,7 +73,7 @@ pub(crate) struct Calls {
     callers: FxHashMap<u64, u64>,
     /// By missing caller: its children.
     waiting: FxHashMap<u64, Vec<u64>>,
-    /// Nodes to join with their callers: those that were added since the last join, and their children.
+    /// Nodes to join with their callers: the nodes added since the last join, and their children.
     joinable: Vec<u64>,
     /// Nodes with hits, and their counts.
     hits: Vec<(u64, u64)>,
@@ -177,7 +177,7 @@ pub(crate) struct TimedSamples {
     pub(crate) calls: Calls,
     key: TrackKey,
     args: SampleArgsWriter,
-    /// The last samples in time order: their times, and their nodes if these are known. Each lasts until the next one.
+    /// The last samples in time order: their times, and their nodes if these are known. Each lasts until the next.
     waiting: VecDeque<(i64, Option<u64>)>,
     /// The time that is covered by samples so far. A very late sample has no share in it.
     covered_to_ns: i64,
@@ -206,7 +206,7 @@ impl TimedSamples {
         self.interval_ns
     }
 
-    /// Adds a sample, whose node may be unknown. It is in the batch once enough later ones have been added.
+    /// Adds a sample, whose node may be unknown. It is in the batch once enough later samples have been added.
     pub(crate) fn push(&mut self, ts_ns: i64, node: Option<u64>, batch: &mut BatchBuilder) {
         if ts_ns > self.newest_ns {
             self.interval_ns = ts_ns.saturating_sub(self.newest_ns);
@@ -220,7 +220,7 @@ impl TimedSamples {
         }
     }
 
-    /// Adds the earliest waiting sample to the batch. It lasts until the next one.
+    /// Adds the earliest waiting sample to the batch. It lasts until the next.
     fn add_first(&mut self, batch: &mut BatchBuilder) {
         let Some((ts_ns, node)) = self.waiting.pop_front() else { return };
         let Some(&(next_ns, _)) = self.waiting.front() else { return };
@@ -237,8 +237,8 @@ impl TimedSamples {
         batch.push_sample(ts_ns, track, stack, detail);
     }
 
-    /// Adds all samples. The last one lasts until the end of the profile, or for the usual interval if that end is
-    /// unknown, or so late that nothing was sampled before it.
+    /// Adds all samples. The last sample lasts until the end of the profile. It lasts for the usual interval if the end
+    /// is unknown, or so late that nothing was sampled before it.
     pub(crate) fn finish(&mut self, end_ns: Option<i64>, batch: &mut BatchBuilder) {
         while self.waiting.len() > 1 {
             self.add_first(batch);

@@ -1,7 +1,7 @@
 //! V8 CPU profiles in the form before 2016, which tools for Node.js wrote for longer. They have a nested call tree
-//! under `head`, then the sampled node ids and their times. A sample weighs the time to the next one, as in
-//! `cpuprofile`. Buffers the whole document, since a tree cannot be split. Refuses one that exceeds a share of the
-//! memory budget.
+//! under `head`, then the sampled node ids and their times. A sample weighs the time to the next sample, as in
+//! `cpuprofile`. Buffers the whole document, since a tree cannot be split. Refuses a document that exceeds a share of
+//! the memory budget.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ struct HeadNode {
 /// The parts of a document that were read.
 struct HeadDocument<'c> {
     nodes: Vec<HeadNode>,
-    /// Sampled node ids; `None` for an invalid one.
+    /// Sampled node ids; `None` for an invalid id.
     samples: Option<Vec<Option<u64>>>,
     times_ns: Vec<Option<i64>>,
     start_ns: Option<i64>,
@@ -121,8 +121,8 @@ impl HeadDocument<'_> {
         calls
     }
 
-    /// Emits the samples. One without a time is the last interval after the previous one. Without any times, all share
-    /// the duration of the profile.
+    /// Emits the samples. A sample without a time follows the previous sample after the last interval. Without any
+    /// times, all samples share the duration of the profile.
     fn emit_samples(
         &self,
         calls: Calls,

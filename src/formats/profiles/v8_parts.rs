@@ -1,7 +1,7 @@
 //! V8 CPU profiles in trace events: a `Profile` event, then `ProfileChunk`s with new nodes, samples, and the
 //! microseconds between samples. Each chunk depends on those before it in time, but events may be in any order. So the
-//! parts wait for earlier ones, as far as their share of the memory allows, and one thread parses them. Samples are on
-//! the thread of the `Profile` event, and weigh the time to the next one. A `CpuProfile`, as written by webpack and
+//! parts wait for earlier parts, as far as their share of the memory allows, and one thread parses them. Samples are on
+//! the thread of the `Profile` event, and weigh the time to the next sample. A `CpuProfile`, as written by webpack and
 //! older Chrome, is a complete profile in one event.
 
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ const NO_START: &str = "The trace lacks the start of a profile of V8, so its sam
 const NO_TREE: &str =
     "Samples belong to a profile of V8 whose beginning is not in the trace; they cannot be read and are not shown.";
 
-/// How long parts of a live stream wait for earlier ones, by the times of its events.
+/// Duration for which parts of a live stream wait for earlier parts, by the times of its events.
 const LIVE_WAIT_NS: u64 = 1_000_000_000;
 
 /// The order of parts: by time, starts first, then as in the trace.
@@ -151,7 +151,7 @@ impl Profiles {
         }
     }
 
-    /// Adds a part, which waits for earlier ones.
+    /// Adds a part, which waits for earlier parts.
     pub(in crate::formats) fn push(&mut self, part: ProfilePart) {
         self.waiting_bytes += part.bytes();
         self.parts += 1;
@@ -269,7 +269,7 @@ impl Profiles {
 
 impl Data<'_> {
     /// Returns the start of a profile whose first chunk this is, if the chunk was written right after its last sample.
-    /// Only the first chunk has the root of the call tree, so its nodes have no caller in an earlier one.
+    /// Only the first chunk has the root of the call tree, so its nodes have no caller in an earlier chunk.
     fn start_before(&self, chunk_ns: i64) -> Option<i64> {
         let nodes = &self.cpu_profile.nodes;
         let ids: FxHashSet<u64> = nodes.iter().map(|node| node.id).collect();

@@ -132,7 +132,7 @@ pub(super) fn read_tree(
     Ok(())
 }
 
-/// Opens the node at the scanner, below the innermost open one.
+/// Opens the node at the scanner, below the innermost open node.
 fn begin_node(
     scanner: &mut Scanner<'_>,
     builder: &mut impl V8TreeBuilder,

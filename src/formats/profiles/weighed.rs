@@ -14,7 +14,7 @@ pub(super) struct WeighedRow {
 }
 
 impl WeighedRow {
-    /// Names the row. The one with the smallest negative `sort_index` is the default of the profile.
+    /// Names the row. The row with the smallest negative `sort_index` is the default of the profile.
     pub(super) fn new(event: &str, unit: &str, sort_index: i64, batch: &mut BatchBuilder) -> Self {
         let title = format!("{event} ({unit})");
         let tid = Id::Text(title.as_str().into());

@@ -1,4 +1,4 @@
-//! Parses the weights of samples in JSON profiles, and reports those that a whole number of the unit cannot hold.
+//! Parses the weights of samples in JSON profiles, and reports those that had to be rounded.
 
 use crate::formats::json::document::TimeUnit;
 
@@ -30,8 +30,8 @@ impl WeightScale {
         if self == Self::Millionths { 1_000_000 } else { 1 }
     }
 
-    /// Parses a weight, rounded half away from zero. Returns `None` for text that is not a number, and for one out of
-    /// range.
+    /// Parses a weight, rounded half away from zero. Returns `None` for text that is not a number, and for a number out
+    /// of range.
     pub(super) fn parse(self, text: &[u8]) -> Option<ScaledWeight> {
         let unit = match self {
             Self::Time(unit) => unit,

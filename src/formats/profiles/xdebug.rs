@@ -1,5 +1,5 @@
-//! Xdebug function traces of PHP in the computer-readable format (`.xt`, `xdebug.trace_format=1`). Lines have
-//! tab-separated fields, one for each call and one for its end, in seconds since the start. Calls become spans of one
+//! Xdebug function traces of PHP in the computer-readable format (`.xt`, `xdebug.trace_format=1`). Each call has a line
+//! of tab-separated fields, and another for its end, with times in seconds since the start. Calls become spans of one
 //! thread with file, line and arguments; memory use becomes a counter. `xdebug_text` reads the human-readable format;
 //! the HTML format is refused.
 
@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
-/// Returns whether the heading is that of a function trace.
+/// Returns whether the heading belongs to a function trace.
 fn looks_like_xdebug(head: &[u8]) -> bool {
     head_lines(head).take(3).any(|line| line.starts_with(b"File format: ")) && head.starts_with(b"Version: ")
         || head.starts_with(RUN_START) && head_lines(head).nth(1).is_some_and(|line| line.contains(&b'\t'))

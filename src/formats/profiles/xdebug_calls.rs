@@ -1,8 +1,8 @@
 //! The calls and memory of Xdebug traces, in both text formats. Each call is a begin and an end in file order. Written
 //! times are coarse, so a line is at least 1 ns after the previous one, and calls of equal times nest as recorded.
 //! Several runs in one file follow each other by their dates. Calls of a fiber overlap the calls of the program, so a
-//! fiber is a separate thread. Each line waits for the time of the next one, so that a time that is too late does not
-//! move all later lines.
+//! fiber is a separate thread. Each line waits for the time of the next line, so that a single late time does not move
+//! all later lines.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) trait XdebugFormat: Default + Send {
     fn timed_line(&mut self, line: TextLine<'_>, ts_ns: i64, batch: &mut BatchBuilder);
 }
 
-/// Parses the lines of a format, each after the time of the next one is known.
+/// Parses the lines of a format, each once the time of the next line is known.
 #[derive(Debug, Default)]
 pub(super) struct XdebugLines<F> {
     format: F,
@@ -134,7 +134,7 @@ struct XdebugRun {
     offset_ns: i64,
     /// The latest written time, moved to its position in the trace.
     newest_written_ns: Option<i64>,
-    /// The time of the last line, which is later if several lines have one written time.
+    /// The time of the last line. It is later than written if several lines have the same time.
     newest_ns: Option<i64>,
 }
 
@@ -227,9 +227,9 @@ impl XdebugCalls {
         self.stacks.get(self.current)?.last()
     }
 
-    /// Returns the stack for a call: the current one, or an empty one for the first call of the program or a fiber. A
-    /// fiber counts its levels from 1, or from 2 as Xdebug does. Open calls from the level on end, since their own ends
-    /// are missing.
+    /// Returns the stack for a call: the current stack, or an empty stack for the first call of the program or a fiber.
+    /// A fiber counts its levels from 1, or from 2 as Xdebug does. Open calls from the level on end, since their own
+    /// ends are missing.
     fn stack_for(&mut self, level: u64, ts_ns: i64, pos: SourcePos, batch: &mut BatchBuilder) -> usize {
         let is_in_fiber = self.innermost().is_some_and(|call| call.starts_fiber && call.level >= level);
         if level > 1 && !is_in_fiber && self.current < self.stacks.len() {

@@ -1,6 +1,6 @@
 //! Xdebug function traces of PHP in the human-readable format (`xdebug.trace_format=0`, the default): a line for each
 //! call, `seconds memory -> function(arguments) file:line`, indented by depth. Ends are recorded only with return
-//! values (`>=> value`); otherwise a call lasts until the next one that is not nested in it. Variable values are
+//! values (`>=> value`); otherwise a call lasts until the next call that is not nested in it. Variable values are
 //! ignored.
 
 use super::xdebug_calls::{RUN_START, XdebugCall, XdebugCalls, XdebugFormat, memory_in_use};

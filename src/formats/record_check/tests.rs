@@ -1,4 +1,4 @@
-//! Files of which every record is bad are refused with their format and the first position; files without a record are
+//! Files without a readable record are refused with their format and the first position; files without a record are
 //! traces without events.
 
 use std::io::Write as _;
@@ -31,7 +31,7 @@ fn read(bytes: &[u8]) -> Result<usize, ReadError> {
     Ok(count.0)
 }
 
-/// Formats with bytes that begin as theirs and of which each record is bad, and a part of the error.
+/// Formats, each with a file that begins as the format and has only bad records, and a part of the error.
 const BAD: &[(&str, &[u8], &str)] = &[
     ("Ninja log", b"# ninja log v5\nnothing\nmore\n", "2 bad_record, the first at byte 15 (line 2), found \"nothing\""),
     ("Chrome JSON", br#"[{"ph":"X","name":"a"},{"ph":"!","ts":1}]"#, "1 bad_time, 1 unknown_phase"),

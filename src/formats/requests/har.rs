@@ -30,7 +30,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| Ok(Reader::stream(SpanDocument { source, decoder: Har::default() }))),
 };
 
-/// The first status of errors of the client, followed by those of the server.
+/// The first status of client errors; server errors follow.
 const FIRST_ERROR_STATUS: i64 = 400;
 
 /// Keys of the members of [`HarEntry`], at any depth. An entry may also have bodies of any size.

@@ -100,7 +100,7 @@ struct JaegerSpan<'a> {
     trace_id: String,
     #[serde(rename = "spanID", default, deserialize_with = "text")]
     span_id: String,
-    /// The parent in old traces; newer ones have it in the references.
+    /// The parent in old traces; newer traces have it in the references.
     #[serde(rename = "parentSpanID", default, deserialize_with = "text")]
     parent_span_id: Option<String>,
     #[serde(default, deserialize_with = "text")]
@@ -411,7 +411,7 @@ fn write_tags(tags: &[(&str, TagValue<'_>)]) -> String {
     args.finish().to_owned()
 }
 
-/// Returns references as a JSON array in the form of OpenTelemetry's links; empty without any. The attribute is that of
+/// Returns references as a JSON array in the form of OpenTelemetry's links; empty without any. The attribute follows
 /// OpenTelemetry's conventions.
 fn links_json<'r>(references: impl Iterator<Item = &'r Reference>) -> String {
     let mut json = String::new();

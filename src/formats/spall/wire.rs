@@ -182,8 +182,8 @@ pub(super) struct AutoEvent<'a> {
 /// Ticks are deltas to the previous event, except in version 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum AutoEventKind<'a> {
-    /// A function is entered. Its address is combined by XOR with that of the previously entered function, except in
-    /// version 1.
+    /// A function is entered. Except in version 1, its address is combined by XOR with the address of the previously
+    /// entered function.
     Enter {
         ticks: u64,
         address: u64,

@@ -1,5 +1,5 @@
-//! Compares the documented kinds of data of each format with the events of sample traces: those of other tools in
-//! `tests/data`, and the small ones in `tests/fuzz/corpus`.
+//! Compares the documented kinds of data of each format with the events of sample traces: recordings of other tools in
+//! `tests/data`, and small inputs in `tests/fuzz/corpus`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::formats::sniff::FORMATS;
 use crate::formats::testing::{ReadEvent, read_path};
 use crate::model::{EventKind, TrackKind};
 
-/// Kinds of data that are only covered by generated traces, since there are no recorded ones.
+/// Kinds of data that only generated traces have, since no recorded trace is available.
 const MADE: [(&str, DataKind); 2] = [("Perfetto", DataKind::Samples), ("Spall", DataKind::Arguments)];
 
 fn shown_of(event: &ReadEvent) -> impl Iterator<Item = DataKind> {

@@ -189,8 +189,8 @@ fn spans_of_a_capture_that_ends_at_any_byte_are_some_of_all_and_those_before_the
             let Ok(reading) = read_bytes(&bytes[..len]) else { continue };
             let read_spans = spans_of(&reading);
             for (index, span) in read_spans.iter().enumerate() {
-                // A call that is cut before its duration has an unknown one. A truncated text is shorter, and texts
-                // that follow their users may be missing.
+                // A call that is cut before its duration has an unknown duration. A truncated text is shorter, and
+                // texts that follow their users may be missing.
                 let is_part = |whole: &&(i64, u64, &str)| {
                     let is_last = index + 1 == read_spans.len();
                     whole.0 == span.0

@@ -243,7 +243,7 @@ pub(super) fn first_line_has(head: &[u8], texts: &[&str]) -> bool {
     texts.iter().all(|text| memchr::memmem::find(first, text.as_bytes()).is_some())
 }
 
-/// Returns whether this is a JSON object whose first key is this one.
+/// Returns whether this is a JSON object with this first key.
 pub(super) fn begins_with_key(head: &[u8], key: &str) -> bool {
     let head = head.trim_ascii_start();
     let first = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();

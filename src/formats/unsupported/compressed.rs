@@ -42,15 +42,15 @@ pub(super) const COMPRESSED: &[UnsupportedFormat] = &[
     head(is_zlib, "a file compressed by zlib", "unpack it with `pigz -dk FILE`, or with `pigz -d` in a pipe"),
 ];
 
-/// Returns whether this is a header of lzma, which has no magic number. It has the usual properties, the size of the
-/// dictionary, and that of the data; all bits of an unknown size are ones.
+/// Returns whether this is a header of lzma, which has no magic number. It has the usual properties, then the sizes of
+/// the dictionary and of the data; an unknown size has all bits set.
 fn is_lzma(head: &[u8]) -> bool {
     /// Sizes of data from 256 GiB on are implausible, as for `xz`.
     const BYTES_MAX: u64 = 1 << 38;
     let Some((&[0x5d, a, b, c, d], rest)) = head.split_first_chunk() else { return false };
     let dictionary_bytes = u32::from_le_bytes([a, b, c, d]);
     let Some(bytes) = rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)) else { return false };
-    // Encoders write a power of two, or the sum of two neighbouring ones.
+    // Encoders write a power of two, or the sum of two neighbouring powers.
     let is_usual = dictionary_bytes.is_power_of_two()
         || dictionary_bytes.is_multiple_of(3) && (dictionary_bytes / 3).is_power_of_two();
     is_usual && dictionary_bytes >= 1 << 12 && (bytes == u64::MAX || bytes < BYTES_MAX)

@@ -3,7 +3,7 @@
 use super::bytes::has_word;
 use crate::formats::input::lines::head_lines;
 
-/// Returns whether the first line is of the log of the kernel: `[    0.000000] text`, or with the time of day as
+/// Returns whether the first line belongs to the log of the kernel: `[    0.000000] text`, or with the time of day as
 /// `dmesg -T` prints it, `[Sat Nov 28 12:34:03 2026] text`.
 pub(super) fn is_kernel_log(head: &[u8]) -> bool {
     /// Length of the name of a day, and of a whole date.

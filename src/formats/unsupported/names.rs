@@ -5,7 +5,7 @@ use super::table::{CTF, ETL, NSYS, OTF2, UTRACE};
 use crate::formats::RefusedKind;
 use crate::formats::linux::perf_data::THREADED;
 
-/// A database, detected by any of its tables, and by another one if `also` is not empty.
+/// A database that has any of `tables`, and the table `also` unless that is empty.
 pub(super) struct Database {
     pub(super) tables: &'static [&'static [u8]],
     pub(super) also: &'static [u8],

@@ -1,5 +1,5 @@
-//! Files that are not recordings: sums, coverage, memory dumps, packets, tables. They have no timeline, or one
-//! that is not supported.
+//! Files that are not recordings: sums, coverage, memory dumps, packets, tables. They have no timeline, or an
+//! unsupported timeline.
 
 use super::bytes::{
     has_line, has_word, is_core_dump, is_gcc_time_report, is_mach_program, is_page_with, is_pcap, is_phpspy,

@@ -77,7 +77,7 @@ pub(super) const PERF_STAT: RefusedKind = RefusedKind::new(
 );
 pub(super) const MEMRAY: &str =
     "memray converts it to no format that Longspan reads; `memray flamegraph CAPTURE` makes a page";
-/// Refused by the reader of such messages, since those with the events of a trace may follow any others.
+/// Refused by the reader of such messages, since messages with the events of a trace may follow any others.
 pub(in crate::formats) const DEVTOOLS_LOG: RefusedKind = RefusedKind::no_trace(
     "a log of the DevTools protocol (Lighthouse's devtoolslog)",
     "open the .trace.json that `lighthouse --save-assets` writes beside it",

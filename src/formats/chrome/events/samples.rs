@@ -2,8 +2,8 @@
 //!
 //! A sample is an event of phase `P`, or a record of the array `samples`, which has no phase. Its stack is `sf`, an id
 //! in `stackFrames`, or `stack`, an array of names, outermost first. Without either, an event of phase `P` is one frame
-//! with its own name. Otherwise, the name is that of the event that was sampled, with its `weight`. Spans may have `sf`
-//! or `stack` for their start, and `esf` or `estack` for their end, which become arguments.
+//! with its own name. Otherwise, the sample is named after the sampled event, with its `weight`. Spans may have `sf` or
+//! `stack` for their start, and `esf` or `estack` for their end, which become arguments.
 
 use std::borrow::Cow;
 
@@ -110,8 +110,8 @@ impl<'a> ChromeEvents<'a> {
         self.push_event(Event { value: u64::from(stack.0), track, ..event });
     }
 
-    /// Returns the thread of a sample without a process: that of the first process with this thread id before it in the
-    /// trace. Searches this batch; the reader handles earlier batches.
+    /// Returns the thread of a sample without a process. It belongs to the first process before it in the trace that
+    /// has this thread id. Searches this batch; the reader handles earlier batches.
     fn thread_of_any_process(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) -> TrackIdx {
         let mut repairs = Repairs::default();
         let tid = id(&record[RecordField::Tid], &mut repairs);
@@ -157,7 +157,7 @@ impl<'a> ChromeEvents<'a> {
         })
     }
 
-    /// Counts a reference to frames that are not in the table, or to a table that is too large.
+    /// Counts a reference to missing frames, or to a table that is too large.
     fn lose_frames(&mut self, pos: SourcePos) {
         if let Some(reason) = self.frames.and_then(|frames| frames.too_large.as_deref()) {
             return self.losses.add_because(reason, Loss::OverLimit, pos);
@@ -209,8 +209,8 @@ impl<'a> ChromeEvents<'a> {
         args
     }
 
-    /// Returns the event of a sample without a weight: its name, except where that is only its innermost frame, as in
-    /// exports of this program.
+    /// Returns the event of a sample without a weight. This is its name, unless the name only repeats the innermost
+    /// frame, as in exports of this program.
     fn sample_event(
         &self,
         record: &ChromeRecord<'a>,

@@ -7,7 +7,7 @@ use super::FailedRead;
 /// Number of leading bytes that identify the output: `atrace` may print several warnings first.
 pub(super) const ATRACE_BYTES: usize = 1024;
 
-/// Beginnings of the output of `atrace`, of which the last ones are errors before its status.
+/// Beginnings of the output of `atrace`. The last are errors before its status.
 const ATRACE_BEGINNINGS: [&[u8]; 7] =
     [b"TRACE:", b"capturing trace", b"error ", b"unable to ", b"Unable to ", b"warning: ", b"WARNING: "];
 

@@ -14,7 +14,7 @@ pub(crate) enum Endian {
 pub(super) struct Utf16 {
     units: Box<dyn BufRead + Send>,
     endian: Endian,
-    /// High surrogate at the end of a block, whose other half is in the next one.
+    /// High surrogate at the end of a block; the next block begins with the other half.
     carry: Option<u16>,
     text: Vec<u8>,
     read: usize,

@@ -135,7 +135,7 @@ impl Abridger {
         self.depth += 1;
     }
 
-    /// Returns whether the innermost open bracket is an object; false for one beyond the limit.
+    /// Returns whether the innermost open bracket is an object; false beyond the limit.
     fn is_in_object(&self) -> bool {
         self.depth.checked_sub(1).is_some_and(|level| self.are_objects.get(level) == Some(&true))
     }

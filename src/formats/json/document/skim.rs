@@ -108,7 +108,7 @@ fn plain_len(bytes: &[u8]) -> usize {
 fn marks_in(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH_BITS: u64 = ONES << 7;
-    // A byte of zero borrows into its own high bit, which was clear. It may also set those of later bytes.
+    // A byte of zero borrows into its own high bit, which was clear. It may also set the high bits of later bytes.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH_BITS;
     let equal = |word: u64, byte: u8| zeros(word ^ (ONES * u64::from(byte)));
     // The bit of lower-case letters turns square brackets into braces.

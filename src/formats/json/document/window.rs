@@ -198,7 +198,7 @@ impl<'d> Window<'d> {
         }
     }
 
-    /// Records the end of the outermost value, which is the only one that extends to the end of the file.
+    /// Records the end of the outermost value. No other value extends to the end of the file.
     pub(super) fn note_closed(&self, end: u64) {
         if self.end == self.document.len {
             self.document.ends_at.set(Some(end));

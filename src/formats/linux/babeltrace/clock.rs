@@ -73,7 +73,7 @@ pub(super) struct DayClock {
 }
 
 impl DayClock {
-    /// Returns the time of a line. A line without one is at the time of the line before, or a millisecond later if no
+    /// Returns the time of a line. Without a time, it is the time of the previous line, or a millisecond later if no
     /// line has a time.
     pub(super) fn time(&mut self, written: WrittenTime, distance_ns: Option<i64>) -> i64 {
         let ts_ns = match (written, self.last_ns) {

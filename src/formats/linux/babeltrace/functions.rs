@@ -1,6 +1,5 @@
-//! Functions of programs that are compiled with `-finstrument-functions`, as `LTTng` records them: the addresses of
-//! those that are entered and left. Events about loaded files locate an address in its file, so that it can be
-//! symbolized.
+//! Functions of programs that are compiled with `-finstrument-functions`, as `LTTng` records them: by address, when
+//! they are entered and left. Events about loaded files locate an address in its file, so that it can be symbolized.
 
 use std::collections::BTreeMap;
 

@@ -43,7 +43,7 @@ impl LttngTask {
 }
 
 impl Babeltrace {
-    /// Adds an event of the kernel; returns `false` for one that is read like any other.
+    /// Adds an event of the kernel. Returns `false` for an event that is read like any other.
     pub(super) fn kernel_event(&mut self, event: &TimedEvent<'_>, row: &EventRow, batch: &mut BatchBuilder) -> bool {
         let Some(host) = row.kernel else { return false };
         let (name, fields) = (event.line.name, &event.line.payload);

@@ -1,6 +1,6 @@
 //! The header of a line of babeltrace, with or without names, and its groups of fields, such as `[time] (+distance)
-//! host name: { cpu_id = 1 }, { vtid = 7 }, { id = 0 }`. The last group has the fields of the event, and those before
-//! it the context.
+//! host name: { cpu_id = 1 }, { vtid = 7 }, { id = 0 }`. The last group has the fields of the event, the groups before
+//! it have the context.
 
 use smallvec::SmallVec;
 
@@ -117,8 +117,8 @@ impl<'a> LineHeader<'a> {
 }
 
 impl<'a> EventOrigin<'a> {
-    /// Parses `host:domain:process name:process id`, of which any part may be missing. With all fields, the path or the
-    /// name of the trace precedes the host.
+    /// Parses `host:domain:process name:process id`; any part may be missing. With all fields, the path or the name of
+    /// the trace precedes the host.
     fn parse(text: &'a [u8]) -> Self {
         let parts: SmallVec<[&[u8]; 4]> = text.split(|&byte| byte == b':').collect();
         let first = parts.first().copied().unwrap_or_default();
@@ -135,8 +135,8 @@ fn vpid(text: &[u8]) -> Option<i64> {
     parsed(inside.unwrap_or(text))
 }
 
-/// Returns the host of `host/kernelhost`: `babeltrace2` prints the name of a trace, which begins with that of its host,
-/// directly before the host.
+/// Returns the host of `host/kernelhost`: `babeltrace2` prints the name of a trace, which begins with the name of its
+/// host, directly before the host.
 fn without_trace_name(text: &[u8]) -> &[u8] {
     let host = memchr::memchr(b'/', text).map(|slash| &text[..slash]).filter(|host| !host.is_empty());
     host.filter(|host| text.ends_with(host)).unwrap_or(text)
@@ -178,7 +178,7 @@ fn fields(mut parser: ValueParser<'_>) -> Option<(LttngFields, LttngFields)> {
     parser.is_at_end().then_some((context, payload))
 }
 
-/// Returns the fields of a group of the context. The only number of the first group is that of the CPU.
+/// Returns the fields of a group of the context. The only number of the first group is the CPU.
 fn named(group: LttngFields, number: usize) -> impl Iterator<Item = (Box<str>, Box<str>)> {
     let is_cpu = number == 0 && group.0.len() == 1;
     group

@@ -1,6 +1,6 @@
 //! Pairs of events that begin and end a span, by the ends of their names: `x_entry` and `x_exit`, `x:begin` and
 //! `x:end`. A begin waits for its end, since events with such names may have none. An end belongs to the innermost
-//! begin of its name and row, unless the first field of both is the same one with another value.
+//! begin of its name and row, unless both have the same first field with different values.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ pub(super) struct UnpairedBegin {
 }
 
 impl UnpairedBegin {
-    /// Returns its bytes in memory, with those of the tables that contain it.
+    /// Returns its bytes in memory, including its table entries.
     fn bytes(&self) -> usize {
         let fields: usize = self.fields.0.iter().map(|(key, json)| size_of_val(key) * 2 + key.len() + json.len()).sum();
         TABLE_BYTES + size_of::<Self>() + 2 * self.base.len() + self.name.len() + fields
@@ -92,7 +92,7 @@ impl WaitingBegins {
     }
 
     /// Removes the innermost begin that may belong to an end with these fields. All begins of a name have the same
-    /// fields in a sound trace, so the key of the innermost one decides.
+    /// fields in a sound trace, so the key of the innermost begin decides.
     fn pop(&mut self, end: &LttngFields) -> Option<UnpairedBegin> {
         let (&innermost, begin) = self.begins.last_key_value()?;
         let has_same_key = begin.fields.0.first().map(|first| &first.0) == end.0.first().map(|first| &first.0);

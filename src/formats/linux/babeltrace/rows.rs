@@ -51,7 +51,7 @@ pub(super) struct HostState {
 pub(super) struct HostRows {
     hosts: Vec<HostState>,
     host_index: FxHashMap<Box<[u8]>, HostIdx>,
-    /// The host of the last event, which is usually the host of the next one too.
+    /// The host of the last event, which is usually also the host of the next.
     last_host: Option<(Box<[u8]>, HostIdx)>,
     /// Hosts whose process has its name.
     named_hosts: FxHashSet<Box<[u8]>>,

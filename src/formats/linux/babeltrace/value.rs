@@ -4,10 +4,10 @@
 use crate::base::hex::hex_number;
 use crate::formats::output::args::push_quoted;
 
-/// Limit for nested values; those of real traces are a few levels deep.
+/// Limit for nested values; real traces have a few levels.
 const DEPTH_MAX: usize = 64;
 
-/// The fields of a group in order, each with its name and its value as JSON. A field without a name has an empty one.
+/// The fields of a group in order, each with its name and its value as JSON. A missing name is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LttngFields(pub(super) Vec<(Box<str>, Box<str>)>);
 

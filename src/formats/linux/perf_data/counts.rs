@@ -23,8 +23,8 @@ pub(super) struct CounterValues {
 
 impl CounterValues {
     /// Returns the counters that increased since the previous sample, in sample order. `own_id` is the counter of a
-    /// sample whose counts have no ids, and `thread` the thread that the counts are of; `None` if its threads share
-    /// them. Returns `None` if the bytes end early.
+    /// sample whose counts have no ids. `thread` is the counted thread, or `None` if threads share the counts. Returns
+    /// `None` if the bytes end early.
     pub(super) fn count(
         &mut self,
         format: CountFormat,

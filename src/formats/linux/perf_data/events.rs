@@ -194,7 +194,7 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    /// Handles a switch that perf recorded itself. Counts one without a time or a thread.
+    /// Handles a switch record of perf itself. Counts a record without a time or a thread.
     fn switch(&mut self, header: &PerfHeader, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         if header.has_sched_switch() {
             self.switches.see_tracepoint();
@@ -428,7 +428,7 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    /// Handles scheduler tracepoints. Returns `None` for others, and for those without the fields of a thread.
+    /// Handles scheduler tracepoints. Returns `None` for other tracepoints, and if the fields of a thread are missing.
     fn scheduling(&mut self, event: &SampledEvent<'_>, batch: &mut BatchBuilder) -> Option<()> {
         let &SampledEvent { header, attr, ref sample, ts_ns, pos } = event;
         let layout = header.tracepoints.layout(attr.config);

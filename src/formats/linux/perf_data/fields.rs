@@ -115,7 +115,7 @@ impl Tracepoints {
         self.0.get(&number)
     }
 
-    /// Returns the layout of a tracepoint, which is the default one if the file does not describe it.
+    /// Returns the layout of a tracepoint, or the default layout if the file does not describe it.
     pub(super) fn layout(&self, number: u64) -> &Tracepoint {
         self.get(number).unwrap_or(&DEFAULT_TRACEPOINT)
     }
@@ -154,7 +154,7 @@ impl Tracepoints {
     }
 }
 
-/// Cuts a name that is copied for many events. What is left is still too long for a label, where it counts as lost.
+/// Cuts a name that is copied for many events. The rest is still too long for a label, where it counts as lost.
 pub(super) fn cut_name(name: &str) -> &str {
     const CHAR_BYTES_MAX: usize = 4;
     &name[..name.floor_char_boundary(LABEL_BYTES_MAX + CHAR_BYTES_MAX)]
@@ -300,10 +300,10 @@ impl Tracepoint {
         self.field(known)?.text(raw)
     }
 
-    /// Adds the fields of a record as arguments. Returns `None` if the record is too short for one of them.
+    /// Adds the fields of a record as arguments. Returns `None` if the record is too short for any of them.
     pub(super) fn write(&self, raw: &[u8], args: &mut ArgsWriter) -> Option<()> {
         let mut is_whole = true;
-        // Adds every field that fits, even after one that does not.
+        // Adds every field that fits, even after a field that does not.
         for field in &self.fields {
             // Such arguments count as a loss and are not shown.
             if args.is_too_long() {

@@ -208,7 +208,7 @@ impl PerfHeader {
         self.release = release.filter(is_release).map(str::to_owned);
     }
 
-    /// Parses a moment on both clocks. A damaged one is ignored.
+    /// Parses a moment on both clocks; ignores a damaged moment.
     pub(super) fn take_clocks(&mut self, bytes: &[u8]) {
         let mut front = ByteCursor(bytes);
         let (_version, _clock) = (front.u32(), front.u32());
@@ -302,7 +302,7 @@ pub(super) fn begins(head: &[u8]) -> bool {
     head.starts_with(MAGIC) || is_big_endian(head)
 }
 
-/// Returns whether a recording was written to a pipe. The header of one in a file is completed at its end.
+/// Returns whether a recording was written to a pipe. In a file, the header is completed when the recording ends.
 pub(crate) fn is_pipe_mode(head: &[u8]) -> bool {
     let header_bytes = head.strip_prefix(MAGIC).and_then(|rest| ByteCursor(rest).u64());
     header_bytes == Some(PIPE_HEADER_BYTES)

@@ -17,7 +17,7 @@ const KERNEL_FUNCTIONS: i64 = -2;
 /// Mappings by process and start. The mappings of a process do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Maps {
-    /// A process shares those of its parent until either changes.
+    /// A process shares the mappings of its parent until either changes.
     by_process: FxHashMap<i64, Arc<BTreeMap<u64, CodeMap>>>,
     count: usize,
     /// Processes that have exited, with the order of their exits. Their mappings are dropped when others need the room,
@@ -71,7 +71,7 @@ impl Maps {
         true
     }
 
-    /// Adds a mapping in place of the parts of older ones that it covers. An empty one covers nothing.
+    /// Adds a mapping in place of the parts of older mappings that it covers. An empty mapping covers nothing.
     fn insert(&mut self, pid: i64, start: u64, map: CodeMap) {
         let end = map.end;
         if end <= start {
@@ -134,7 +134,8 @@ impl Maps {
         }
     }
 
-    /// Returns whether `more` mappings fit. Drops those of exited processes for them, the older half at a time.
+    /// Returns whether `more` mappings fit. Makes room by dropping mappings of exited processes, the older half at a
+    /// time.
     fn has_room(&mut self, more: usize) -> bool {
         while self.count + more > MAPS_MAX && !self.exited.is_empty() {
             let mut exited: Vec<(u64, i64)> = self.exited.iter().map(|(&pid, &exit)| (exit, pid)).collect();

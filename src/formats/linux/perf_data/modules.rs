@@ -28,7 +28,7 @@ pub(super) struct MappedFile<'a> {
     pub(super) identity: Option<FileIdentity>,
 }
 
-/// The identity of a file among those that were at its path.
+/// The identity of a file among all files that were at its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FileIdentity {
     pub(super) device: u64,
@@ -50,7 +50,7 @@ type ModuleKey = (Arc<str>, Option<BuildId>, Option<FileIdentity>);
 #[derive(Debug, Default)]
 pub(super) struct MapModules {
     rows: Vec<MapModule>,
-    /// Generation 0 is that of the latest file with the inode.
+    /// Generation 0 is the latest file with the inode.
     row_index: FxHashMap<ModuleKey, usize>,
     paths: FxHashMap<Arc<str>, PathFiles>,
     /// Build-ids by path, from the list after the records. `None` if a path has several.
@@ -154,7 +154,7 @@ impl MapModules {
         &self.rows[row]
     }
 
-    /// Reads entries of the build-id list, up to the first damaged one.
+    /// Reads entries of the build-id list, up to the first damaged entry.
     pub(super) fn list(&mut self, bytes: &[u8]) -> Option<()> {
         let mut front = ByteCursor(bytes);
         while !front.0.is_empty() {
@@ -189,8 +189,8 @@ impl MapModules {
     /// Returns a module with its current build-id.
     ///
     /// perf lists the build-id that the file at a path had in the end. If the path had several files, it is probably
-    /// that of the last one. That module keeps its inode, so that its build-id is not taken as certain. A file whose
-    /// inode was used again no longer exists.
+    /// the build-id of the last file. The module of that file keeps its inode, so that the build-id is not taken as
+    /// certain. A file whose inode was used again no longer exists.
     pub(super) fn module(&self, row: usize) -> Module {
         let MapModule { path, category, kind, build_id, identity, anchor, .. } = &self.rows[row];
         let files = self.paths.get(path).copied().unwrap_or_default();

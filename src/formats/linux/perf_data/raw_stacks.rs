@@ -83,7 +83,7 @@ impl RawStacks {
         Some(self.unwinder.as_mut()?.unwind(&stack, &mut code, &mut self.addresses))
     }
 
-    /// Returns the modules whose unwind tables were needed, including those without any.
+    /// Returns the modules whose unwind tables were needed, including modules without tables.
     pub(super) fn modules(&self) -> Vec<UnwoundModule> {
         self.unwinder.as_ref().map_or_else(Vec::new, |unwinder| unwinder.modules())
     }

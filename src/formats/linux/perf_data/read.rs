@@ -30,7 +30,7 @@ const LATE: &str = "Records of the kernel wait for older ones of other processor
 /// The waiting records to release.
 #[derive(Debug, Clone, Copy)]
 enum Release {
-    /// Those that no later one can precede, at the end of a round.
+    /// Records that no later record can precede, at the end of a round.
     Round,
     /// All, since they take too much memory.
     Early,
@@ -73,7 +73,7 @@ struct PerfParser<'a> {
     batch: BatchBuilder,
     /// Whether a sample had no time.
     has_untimed: bool,
-    /// Decoder of compressed records, created at the first one. Its output holds an incomplete record.
+    /// Decoder of compressed records, created at the first. Its output holds an incomplete record.
     unpack: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
     /// Byte offset of the last compressed record.
     packed_at: u64,
@@ -174,8 +174,8 @@ impl PerfParser<'_> {
         }
     }
 
-    /// Counts another recording after this one, as in files joined by `cat`. One in pipe mode has no known end, so it
-    /// ends where the next one begins.
+    /// Counts another recording after this one, as in files joined by `cat`. A recording in pipe mode has no known end,
+    /// so it ends where the next begins.
     fn lose_appended(&mut self, input: &mut ByteReader, end: Option<u64>) -> Result<(), ReadError> {
         if let Some(end) = end {
             let Some(sections_end) = self.header.sections_end(input, end)? else { return Ok(()) };

@@ -88,7 +88,7 @@ impl Rounds {
         self.release(i64::MAX, take)
     }
 
-    /// Ends a round: emits the records that no later one can precede.
+    /// Ends a round: emits the records that no later record can precede.
     pub(super) fn finish_round<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         let safe_ns = std::mem::replace(&mut self.safe_ns, self.newest_ns);
         safe_ns.map_or(Ok(()), |safe_ns| self.release(safe_ns, take))

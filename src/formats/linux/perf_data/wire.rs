@@ -9,7 +9,7 @@ pub(super) const MAGIC: &[u8; 8] = b"PERFILE2";
 /// Bytes of kind, flags and length of a record, which the length includes.
 pub(super) const RECORD_HEADER_BYTES: usize = 8;
 
-/// Record kinds: those of the kernel, and those of perf itself from 64.
+/// Record kinds: of the kernel below 64, of perf itself from there.
 pub(super) mod kind {
     use std::ops::RangeInclusive;
 
@@ -166,7 +166,7 @@ impl Attr {
         CountFormat(self.read_format)
     }
 
-    /// Returns whether the counts of a sample are those of its thread.
+    /// Returns whether the counts of a sample are per thread.
     pub(super) fn counts_threads(&self) -> bool {
         self.is_inherited && self.sample_type & sample_type::TID != 0
     }

@@ -1,4 +1,4 @@
-//! A sample of the JSON of perf. The keys of tracepoint fields follow the stack, and may repeat those of the sample,
+//! A sample of the JSON of perf. The keys of tracepoint fields follow the stack, and may repeat keys of the sample,
 //! such as `pid` and `comm`. Numbers may be in quotes.
 
 use std::borrow::Cow;

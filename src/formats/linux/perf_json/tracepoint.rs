@@ -11,7 +11,7 @@ use crate::formats::linux::scheduler::{SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 
-/// Name of a tracepoint whose fields are not those of a known one.
+/// Name of a tracepoint that its fields do not identify.
 const UNNAMED: &[u8] = b"(unnamed event)";
 
 /// The fields of a tracepoint, in order.

@@ -15,7 +15,7 @@ pub(super) struct LineClock {
     /// Current time, for lines with relative times, and the most that their rounding may have taken from it.
     distance_ns: i64,
     rounding_ns: i64,
-    /// Earliest time of the next line: the start of the last one, or the end of a call that has ended.
+    /// Earliest time of the next line: the start of the last line, or the end of a call.
     earliest_ns: i64,
 }
 

@@ -195,8 +195,8 @@ impl<'a> StraceEvent<'a> {
         Self::Begun { name, args }
     }
 
-    /// Parses the name of a call which may be one of C++, with its parameters: `operator new(unsigned long)(5)`. Other
-    /// lines are as for [`Self::begun`].
+    /// Parses the name of a call, which may be a C++ function with its parameters: `operator new(unsigned long)(5)`.
+    /// Other lines are as for [`Self::begun`].
     fn begun_with_parameters(text: &'a [u8]) -> Self {
         let narrow = Self::begun(text);
         match narrow {
@@ -254,8 +254,8 @@ fn ends_in_parameters(args: &[u8]) -> bool {
     false
 }
 
-/// Splits a call of `ltrace -C` into its name and the text after the bracket of its arguments. This is the last bracket
-/// before the result that is in no other one. Returns `None` if the line is no such call.
+/// Splits a call of `ltrace -C` into its name and the text after the bracket of its arguments. This is the last
+/// outermost bracket before the result. Returns `None` for other lines.
 fn demangled_call(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (mut depth, mut open) = (0_usize, None);
     for (at, byte) in text.iter().enumerate() {
@@ -382,7 +382,7 @@ fn ended(mut rest: &[u8]) -> (&[u8], &[u8], Option<i64>) {
     (args.strip_suffix(b")").unwrap_or(args).trim_ascii_end(), rest[equals + 3..].trim_ascii(), dur_ns)
 }
 
-/// Returns the message if a line is one of `strace`, without the path that it was started by.
+/// Returns the message if `strace` itself printed the line, without the path that started it.
 pub(super) fn tracer_message(line: &[u8]) -> Option<&[u8]> {
     let (path, message) = line.split_at(memchr::memmem::find(line, b"strace: ")?);
     (path.is_empty() || path.ends_with(b"/") && !path.contains(&b' ')).then_some(message)

@@ -48,7 +48,7 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
     Some(StraceRecord { tid, comm, ns: ns.unwrap_or(0), clock: StraceClock::Machine, what })
 }
 
-/// Returns the time of a call. A call of another CPU may start before the first one. `perf trace` prints that
+/// Returns the time of a call. A call of another CPU may start before the first call. `perf trace` prints that
 /// difference without its sign, as `18446744073706.430`: 2^64 ns too much.
 fn start_ns(millis: &[u8]) -> Option<i64> {
     match nanos_from_millis(millis) {
@@ -137,7 +137,7 @@ fn owner(text: &[u8]) -> (Option<i64>, &[u8], &[u8]) {
     }
 }
 
-/// Returns whether a text begins with a call, with the end of one, or with a page fault.
+/// Returns whether a text begins with a call, the end of a call, or a page fault.
 fn begins_call(text: &[u8]) -> bool {
     text.starts_with(b"... [continued]: ")
         || split_fault(text).is_some()

@@ -24,21 +24,21 @@ pub(super) struct LineThreads {
     /// Number of its track: the id if it was known from the start, or else 0.
     main_track_tid: i64,
     has_lines_without_id: bool,
-    /// Threads that are not the main one, until that is known.
+    /// Threads that are not the main thread, until the main thread is known.
     children: FxHashSet<i64>,
-    /// Threads that the main one has created in its process before its id is known.
+    /// Threads that the main thread created in its process before its id was known.
     main_threads: Vec<CreatedThread>,
     /// Threads seen in lines that have not exited.
     running: FxHashSet<i64>,
-    /// Threads that have exited, and whose ids have no other thread yet.
+    /// Exited threads whose ids were not reused yet.
     exited: FxHashSet<i64>,
-    /// Number of exited threads that had an id before its current one; without ids that were never reused.
+    /// Number of earlier threads of each reused id.
     earlier_counts: FxHashMap<i64, u32>,
-    /// The processes of threads that were created with the id of one that has exited.
+    /// The processes of new threads that reuse the id of an exited thread.
     next_processes: FxHashMap<i64, ThreadProcess>,
     /// Last known name of each thread.
     names: FxHashMap<i64, TaskName>,
-    /// Threads that have started a program, so that their ids are those of their processes.
+    /// Threads that started a program, so that their ids are process ids.
     leaders: FxHashSet<i64>,
     /// The processes of threads, as far as they are known.
     processes: FxHashMap<i64, Id>,
@@ -47,7 +47,7 @@ pub(super) struct LineThreads {
 /// The process of a new thread.
 #[derive(Debug)]
 enum ThreadProcess {
-    /// That of the thread that created it.
+    /// The process of the thread that created it.
     Of(Id),
     New,
 }
@@ -63,8 +63,8 @@ impl LineThreads {
         self.main_id
     }
 
-    /// Returns the thread of a line. A line without an id is of the only running thread, or else of the main one.
-    /// `main_calls` are the names of the calls that the main thread is in.
+    /// Returns the thread of a line. A line without an id belongs to the only running thread, or else to the main
+    /// thread. `main_calls` are the names of the calls that the main thread is in.
     pub(super) fn tid<'a>(
         &mut self,
         record: &StraceRecord<'_>,
@@ -101,7 +101,7 @@ impl LineThreads {
         if self.main_id == Some(id) { MAIN_TID } else { id }
     }
 
-    /// Reads a message that a process was attached: the first one of `-p`, or a new one.
+    /// Reads the message about an attached process: the first of `-p`, or a new process.
     pub(super) fn attach(&mut self, id: i64) {
         if self.has_lines_without_id || !self.running.is_empty() {
             self.add_child(id);
@@ -117,7 +117,7 @@ impl LineThreads {
         }
     }
 
-    /// Returns the thread that has exited if a line is the first one of another thread with its id.
+    /// Returns the exited thread if a line is the first line of another thread with its id.
     pub(super) fn replaced(&self, record: &StraceRecord<'_>) -> Option<i64> {
         let begins = match record.what {
             StraceEvent::Call { .. } | StraceEvent::Begun { .. } | StraceEvent::Instant { .. } => true,
@@ -153,7 +153,7 @@ impl LineThreads {
         self.numbered_id(tid, if tid == MAIN_TID { self.main_track_tid } else { tid })
     }
 
-    /// Returns the process whose first thread is this one.
+    /// Returns the process if this is its first thread.
     fn own_process(&self, tid: i64) -> Option<Id> {
         let id = if tid == MAIN_TID { self.main_id } else { Some(tid) };
         id.map(|id| self.numbered_id(tid, id))
@@ -175,7 +175,7 @@ impl LineThreads {
         self.name(tid, program, batch, pos);
     }
 
-    /// Reads that `maker` has created a thread, of its process or of a new one.
+    /// Records that `maker` created a thread, in its own process or in a new one.
     pub(super) fn create(&mut self, maker: i64, created: CreatedThread, batch: &mut BatchBuilder, pos: SourcePos) {
         if self.leaders.contains(&maker) {
             self.set_process(maker, ThreadProcess::New, batch, pos);

@@ -79,7 +79,8 @@ pub(super) struct CutCall {
 }
 
 impl Strace {
-    /// Adds an unfinished call of a thread. It waits without its arguments if those of others take all memory for them.
+    /// Adds an unfinished call of a thread. It waits without its arguments if the arguments of other calls take all
+    /// their memory.
     pub(super) fn wait(&mut self, batch: &mut BatchBuilder, tid: i64, mut call: UnfinishedCall) {
         if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&tid) {
             return batch.lose(Loss::OverLimit, call.pos);
@@ -122,8 +123,8 @@ impl Strace {
         Some(call)
     }
 
-    /// Ends the unfinished calls of a thread at its next call, for a tracer of system calls. A thread is in one of
-    /// these at a time, so the ends were not recorded: `rt_sigreturn` has none.
+    /// Ends the unfinished calls of a thread at its next call, for a tracer of system calls. A thread is in one system
+    /// call at a time, so the ends were not recorded; `rt_sigreturn` has no end.
     pub(super) fn end_at_next_call(
         &mut self,
         batch: &mut BatchBuilder,

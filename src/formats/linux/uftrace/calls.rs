@@ -21,7 +21,7 @@ const VALUE_BYTES_MAX: usize = 4 << 10;
 /// Records between checks for cancellation.
 const RECORDS_PER_CHECK: u32 = 1 << 16;
 
-/// Length of the numbers of an event, unless it has one only.
+/// Length of each number of an event with several.
 const NUMBER_BYTES: usize = 8;
 
 /// Reads the file of a thread.
@@ -29,7 +29,7 @@ pub(super) struct CallReader<'a, 'f> {
     input: ByteReader,
     /// Number of the thread's track, and its id.
     thread: (usize, i64),
-    /// Programs that its process runs, and the position of the one that runs now.
+    /// Programs that its process runs, and the position of the current program.
     sessions: &'f [SessionStart],
     session: usize,
     /// Depths of the functions that are open, outermost first.
@@ -271,7 +271,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
     }
 }
 
-/// Adds the numbers of an event of uftrace, which have eight bytes each, except for a single one.
+/// Adds the numbers of an event of uftrace. Each has eight bytes; a single number may be shorter.
 fn add_numbers(data: &[u8], fields: &[&str], args: &mut ArgsWriter) {
     let mut values = ByteCursor(data);
     let bytes_each = if let [_] = fields { data.len().min(NUMBER_BYTES) } else { NUMBER_BYTES };
@@ -288,7 +288,7 @@ fn add_numbers(data: &[u8], fields: &[&str], args: &mut ArgsWriter) {
     }
 }
 
-/// Returns whether a record after damage is one, by the bytes after it. The time before the damage may be wrong.
+/// Returns whether bytes after damage are a record, by the following bytes. The time before the damage may be wrong.
 fn may_resume(last: Option<UftraceRecord>, record: &UftraceRecord, after: &[u8]) -> bool {
     let is_later = last.is_none_or(|last| record.is_not_before(&last));
     match UftraceRecord::parse(after) {
@@ -297,8 +297,8 @@ fn may_resume(last: Option<UftraceRecord>, record: &UftraceRecord, after: &[u8])
     }
 }
 
-/// Returns whether the time of a record is damaged. It is out of range, or later than that of the next record, which
-/// fits the records before both.
+/// Returns whether the time of a record is damaged. It is out of range, or later than the next record, whose time fits
+/// the records before both.
 fn has_damaged_time(record: &UftraceRecord, next: Option<UftraceRecord>) -> bool {
     let is_earlier = |next: UftraceRecord| !next.is_not_before(record);
     i64::try_from(record.ts_ns).is_err() || !record.has_values && next.is_some_and(is_earlier)

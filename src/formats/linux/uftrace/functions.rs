@@ -1,5 +1,5 @@
 //! Names the functions at addresses, by the mappings and the symbols that uftrace saves beside its data. Each program
-//! has a file of mappings, and each file in memory one of symbols, and possibly one with the types of their values.
+//! has a file of mappings. Each mapped file has a file of symbols, and possibly a file with the types of their values.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -345,7 +345,7 @@ fn read_lines(
     Ok(())
 }
 
-/// Returns whether a file of symbols is that of a path, as its comment says.
+/// Returns whether a file of symbols belongs to a path, by its comment.
 fn has_path(file: &Path, path: &[u8], batch: &mut BatchBuilder, context: &ReadContext) -> Result<bool, ReadError> {
     let Ok(source) = Source::open(file, context) else { return Ok(false) };
     let mut lines = LineReader::new(source, LINE_BYTES_MAX);
@@ -393,7 +393,7 @@ fn symbol(line: &[u8]) -> Option<(u64, &[u8])> {
     Some((address, name))
 }
 
-/// Adds the specifications of a line after that of its function.
+/// Adds the specifications of a line. The line of their function precedes it.
 fn add_specs(line: &[u8], word_bytes: usize, function: &mut Option<u64>, table: &mut UftraceSymbols) {
     if let Some(line) = line.strip_prefix(b"F: ") {
         *function = line.split(|&byte| byte == b' ').next().and_then(hex_number);

@@ -34,7 +34,7 @@ impl UftraceInfo {
     fn add_lines(&mut self, text: &[u8]) {
         for line in text.split(|&byte| byte == b'\n') {
             let Some(colon) = memchr::memchr(b':', line) else { continue };
-            // Those that a user gives win over those that uftrace knows, which come after them.
+            // The specifications of the user precede the built-in ones, and win.
             let is_return = match &line[..colon] {
                 b"argspec" | b"argauto" => false,
                 b"retspec" | b"retauto" => true,

@@ -1,5 +1,5 @@
 //! The threads of a recording, and the programs that their processes run: the file `task.txt`, in order of time. A
-//! process that is forked runs the program of its parent until it starts another one.
+//! forked process runs the program of its parent until it starts another.
 
 use std::path::Path;
 
@@ -154,7 +154,7 @@ impl Tasks {
         last.map_or(&[], |&(_, session)| file_name(&self.session_of(session).program))
     }
 
-    /// Adds the names of all processes, which are those of their last programs.
+    /// Names all processes after their last programs.
     pub(super) fn add_names(&self, batch: &mut BatchBuilder, scheduler: &mut Scheduler) {
         let mut tids: Vec<(i64, i64)> = self.process_of.iter().map(|(&tid, &pid)| (tid, pid)).collect();
         // The map is unordered.

@@ -107,12 +107,12 @@ impl UftraceRecord {
         self.kind == UftraceRecordKind::Lost && self.ts_ns == 0 && !self.has_values && self.address <= LOST_MAX
     }
 
-    /// Returns whether this record may follow another one by its time.
+    /// Returns whether this record may follow `before` by its time.
     pub(super) fn is_not_before(&self, before: &Self) -> bool {
         self.ts_ns >= before.ts_ns || self.is_untimed_loss()
     }
 
-    /// Returns whether this record may follow another one of its thread: not earlier, and at a depth that calls reach.
+    /// Returns whether this record may follow `before` in its thread: not earlier, and at a depth that calls reach.
     pub(super) fn may_follow(&self, before: &Self) -> bool {
         let fits = match self.kind {
             UftraceRecordKind::Entry => self.depth <= before.depth.saturating_add(1),
@@ -127,7 +127,7 @@ impl UftraceRecord {
 
 /// Ids of events that uftrace defines.
 pub(super) mod event {
-    /// First id of events of uftrace itself. Smaller ones are those of the kernel.
+    /// First id of events of uftrace itself. Smaller ids are events of the kernel.
     const BUILTIN: u64 = 100_000;
 
     /// Names of the events of uftrace, from the first id after [`BUILTIN`], and of the numbers of each.

@@ -44,7 +44,7 @@ const NESTED: RefusedKind = RefusedKind::new("an archive in an archive", "unpack
 const NO_LIST: &str =
     "The archive lacks its list of files, because it is truncated or damaged; the files before this place are shown.";
 
-/// Returns whether a file starts like a zip archive: with a file, or with the end record of one without files.
+/// Returns whether a file starts like a zip archive: with a file, or with the end record of an empty archive.
 fn looks_like_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") && head.len() >= zip::END_BYTES
 }
@@ -127,7 +127,7 @@ impl StreamReader for Archive {
 }
 
 impl ArchiveReader<'_> {
-    /// Reads a zip archive. It is read by position, so a compressed one is unpacked first.
+    /// Reads a zip archive. It is read by position, so a compressed archive is unpacked first.
     fn zip(&mut self, source: Source) -> Result<(), ReadError> {
         let unpacked = if source.is_packed() { Some(unpacked_to_file(source, &self.context)?) } else { None };
         let path = self.path.clone();
@@ -353,7 +353,7 @@ impl ArchiveReader<'_> {
         read.map(|()| true)
     }
 
-    /// Adds the losses. If no file was readable, returns the error of the first one.
+    /// Adds the losses. If no file was readable, returns the error of the first file.
     fn finish(self) -> Result<(), ReadError> {
         let Self {
             path, sink, mut losses, attachments, has_files, joined, refused, refused_attachment, nested, ..

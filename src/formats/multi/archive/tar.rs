@@ -21,7 +21,8 @@ const BLOCK_BYTES: u64 = 512;
 /// Bytes between checks for cancellation.
 const SKIP_BYTES: u64 = 1 << 20;
 
-/// Limit for the extended header of a file. Real ones have a few hundred bytes, or a few KiB with extended attributes.
+/// Limit for the extended header of a file. Real headers have a few hundred bytes, or a few KiB with extended
+/// attributes.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 /// Returns whether a file is a tar archive without entries: two blocks of zeros, or as many as a record has.
@@ -64,7 +65,7 @@ pub(super) struct TarEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
     File,
-    /// A sparse file, whose stored content is not that of the file.
+    /// A sparse file: the stored content is not the content of the file.
     Sparse,
     /// A folder, a link or a device.
     Other,
@@ -264,7 +265,7 @@ impl Described {
         TarEntry { name, header_offset, bytes, kind, has_long_records: self.is_long }
     }
 
-    /// Parses records of the form `LENGTH KEY=VALUE` and a line break, up to the first damaged one.
+    /// Parses records of the form `LENGTH KEY=VALUE` and a line break, up to the first damaged record.
     fn add_records(&mut self, mut records: &[u8]) {
         while let Some((key, value, rest)) = first_record(records) {
             match key {

@@ -104,8 +104,8 @@ fn objects<'v>(value: &'v Value, pointer: &str, bad_parts: &mut u64) -> Vec<&'v 
     objects
 }
 
-/// Returns the events at a JSON pointer, and the number of those that have no valid time. Their time, name and
-/// attributes are under these keys.
+/// Returns the events at a JSON pointer, and the number of events without a valid time. The array has the keys of their
+/// time, name and attributes.
 fn events(
     value: &Value,
     pointer: &str,

@@ -84,7 +84,7 @@ impl CostFunction {
 }
 
 impl CallGraph {
-    /// Sets the number of kinds of cost, which may only grow. Earlier functions have cost zero for the new ones.
+    /// Sets the number of kinds of cost, which may only grow. Earlier functions have cost zero for the new kinds.
     /// Returns the bytes of memory added.
     pub(super) fn set_events(&mut self, events: usize) -> usize {
         let added = events.saturating_sub(self.events);

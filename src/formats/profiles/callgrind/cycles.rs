@@ -1,5 +1,5 @@
 //! Finds the cycles of a call graph: functions that call each other, directly or not. The cost of a call within a cycle
-//! contains that of the calls around it, so only costs from outside of a cycle can be shared.
+//! contains the cost of the calls around it, so only costs from outside of a cycle can be shared.
 
 use std::ops::Range;
 
@@ -120,7 +120,7 @@ impl Cycles {
     }
 }
 
-/// The functions of a cycle below the one at which paths enter it.
+/// The functions of a cycle below the function at which paths enter it.
 #[derive(Debug)]
 pub(super) struct CycleTree {
     /// In order of their depth; the entry is first.
@@ -138,7 +138,7 @@ pub(super) struct CycleNode {
 
 impl CycleTree {
     /// Puts each function of the cycle below the caller that is nearest to the entry. `outside` are the costs of all
-    /// functions without the calls within their cycles. It follows each call of the cycle.
+    /// functions without the calls within their cycles. Follows each call of the cycle.
     pub(super) fn new(entry: u32, graph: &CallGraph, cycles: &Cycles, outside: &[u64]) -> Self {
         let node = |function: u32| CycleNode { function, children: 0..0, cost: outside[function as usize] };
         let (mut nodes, mut parents) = (vec![node(entry)], vec![0]);

@@ -1,8 +1,8 @@
 //! Derives call paths from a call graph with costs. The profile does not record which caller caused which part of a
 //! function's cost. So the cost is distributed among callers in proportion to the cost of their calls. Cost without a
-//! call starts a path. Functions that call each other share the cost of the calls from outside, each below the caller
-//! that is nearest to that call. Calls of less than a ten-thousandth of the total are summed by callee and followed
-//! below the frame [`OTHER_PATHS`], so that sums stay exact and each cost counts once.
+//! call starts a path. Functions that call each other share the cost of the calls from outside; each is below its
+//! caller that is nearest to the outer call. Calls of less than a ten-thousandth of the total are summed by callee and
+//! followed below the frame [`OTHER_PATHS`], so that sums stay exact and each cost counts once.
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +17,7 @@ use crate::model::Loss;
 /// The frame of costs without a known path.
 pub(super) const OTHER_PATHS: &[u8] = b"(other paths)";
 
-/// Paths with less than one part in this many of the total are not followed.
+/// Paths with less than a ten-thousandth of the total are not followed.
 const SMALLEST_PART: u64 = 10_000;
 
 /// Limit for frames of all paths of a cost; more become other paths.
@@ -51,7 +51,8 @@ struct PathStep {
 struct OnPath {
     step: PathStep,
     frame: u32,
-    /// The part of the cost of its cycle that is attributed to this path. A function outside of cycles is one alone.
+    /// The part of the cost of its cycle that is attributed to this path. A function outside of cycles counts as a
+    /// cycle of one.
     weight: u64,
     /// The cost of its cycle.
     whole: u64,
@@ -224,7 +225,7 @@ impl<'g> PathWalk<'g> {
         Some(OnPath { step, frame: self.frames.len() as u32 - 1, weight, whole, next: 0 })
     }
 
-    /// Returns the next step of a path, with its weight. Calls within a cycle are those of its tree.
+    /// Returns the next step of a path, with its weight. Within a cycle, only calls of its tree are followed.
     fn next_step(&self, on_path: &mut OnPath) -> Option<(PathStep, u64)> {
         let caller = on_path.step.function;
         let calls = &self.graph.functions[caller as usize].calls;
@@ -280,8 +281,8 @@ impl<'g> PathWalk<'g> {
         Ok(())
     }
 
-    /// Emits all cost that is on no path yet below [`OTHER_PATHS`]. Calls that were not followed come first, so that
-    /// functions keep the cost of their callees.
+    /// Emits all remaining cost below [`OTHER_PATHS`]. Calls that were not followed come first, so that functions keep
+    /// the cost of their callees.
     fn follow_rest(&mut self, output: &mut PathOutput<'_>) -> Result<(), ReadError> {
         if self.left.iter().all(|&left| left == 0) {
             return Ok(());

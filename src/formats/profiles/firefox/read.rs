@@ -35,7 +35,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
-/// Returns whether this is JSON whose first key is that of a profile.
+/// Returns whether this is JSON that begins with the first key of a profile.
 fn looks_like_firefox(head: &[u8]) -> bool {
     let has = |key| has_key(head, key);
     let inside = head.trim_ascii_start();
@@ -205,7 +205,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         })
     }
 
-    /// Adds all threads of a process. Returns the id of the process, from its first thread with one.
+    /// Adds all threads of a process. Returns the id of the process, from its first thread that has it.
     fn threads(&mut self, threads: Option<JsonExtent>, shared: &mut SharedTables<'d>) -> Result<Id, ReadError> {
         let mut threads = self.document.items(threads);
         let mut process = Id::None;

@@ -179,7 +179,7 @@ impl FrameNames<'_> {
         let Some(function) = self.function(row) else { return String::new() };
         let name = function.name.map_or("", |name| self.texts.get(name));
         let file = self.file(row).rsplit(['/', '\\']).next().unwrap_or_default();
-        // Lines of frames are those that ran, which would split a function.
+        // Frames have the lines that were running, which would split a function.
         match (function.line, file) {
             (_, "") => name.to_owned(),
             (Some(line), file) => format!("{name} ({file}:{line})"),

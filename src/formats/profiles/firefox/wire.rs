@@ -38,7 +38,7 @@ pub(super) struct FirefoxLibrary {
     code_id: Option<serde_json::Value>,
     #[serde(rename = "breakpadId")]
     breakpad_id: Option<serde_json::Value>,
-    /// The two parts of that id before version 4, on Windows.
+    /// The two parts of `breakpad_id` before version 4, on Windows.
     #[serde(rename = "pdbSignature")]
     pdb_signature: Option<serde_json::Value>,
     #[serde(rename = "pdbAge")]
@@ -70,7 +70,7 @@ impl FirefoxLibrary {
         })
     }
 
-    /// Parses the libraries of a profile: an array, or before version 4 the text of one.
+    /// Parses the libraries of a profile: an array, or before version 4 a string that contains the array.
     pub(super) fn read_all(
         document: &Document,
         libs: Option<JsonExtent>,

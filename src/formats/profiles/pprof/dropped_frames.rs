@@ -1,5 +1,5 @@
 //! The frames that a profile asks to drop, such as those inside of an allocator. `drop_frames` is a regular expression
-//! of function names, and `keep_frames` one of exceptions. As in `go tool pprof`, a matching frame and its callees are
+//! of function names, and `keep_frames` matches exceptions. As in `go tool pprof`, a matching frame and its callees are
 //! dropped, so that their cost counts for the caller. A stack that begins with matching frames keeps these.
 //!
 //! A bad or large expression drops nothing, which is a loss.
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::tables::LocationFrame;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Limit for the text of an expression; that of gperftools has a few thousand bytes.
+/// Limit for the text of an expression; gperftools writes a few thousand bytes.
 const EXPRESSION_BYTES_MAX: usize = 64 << 10;
 
 /// Limit for a compiled expression.
@@ -141,7 +141,7 @@ mod tests {
             ("mal", "", "main f malloc sbrk"),
             ("free|malloc", "", "main f"),
             ("sbrk|m.*", "malloc", "main f malloc"),
-            // Frames before the first other one are kept.
+            // Matching frames at the start of a stack are kept.
             ("main|sbrk", "", "main f malloc"),
             ("main|f|sbrk", "", "main f malloc"),
             (".*", "", "main f malloc sbrk"),

@@ -1,7 +1,7 @@
 //! pprof profiles (`profile.proto`), as written by Go, gperftools and many others: a single message, usually gzipped.
 //!
 //! `tables` parses the message, `stacks` builds a tree of its stacks without frames in `dropped_frames`, `read` adds
-//! the samples, `write` writes one. `own_fields` are those that this program adds.
+//! the samples, `write` writes one. `own_fields` lists the fields that this program adds.
 
 mod dropped_frames;
 pub(crate) mod fields;

@@ -1,5 +1,5 @@
-//! Fields that this program adds to pprof's messages, for data that these have no field for. Only this program reads
-//! them; others skip unknown fields. The number is above all that pprof assigns and those that protobuf reserves.
+//! Fields that this program adds to pprof's messages, for data that pprof has no field for. Only this program reads
+//! them; others skip unknown fields. The number is above all numbers that pprof assigns or protobuf reserves.
 
 use crate::formats::protobuf::numbers::proto_numbers;
 

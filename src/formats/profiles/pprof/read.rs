@@ -31,8 +31,8 @@ pub(crate) const FORMAT: Format = Format {
 /// The first byte of a sample in a profile: field 2, with a length.
 const SAMPLE_TAG: u8 = (2 << 3) | 2;
 
-/// Returns whether all leading fields are those of a profile, including a sample type of two small numbers. Go writes
-/// the time first, others the sample types.
+/// Returns whether all leading fields belong to a profile, including a sample type of two small numbers. Go writes the
+/// time first, others the sample types.
 fn looks_like_pprof(head: &[u8]) -> bool {
     let is_number = |value: ProtoValue<'_>| matches!(value, ProtoValue::Varint(_));
     let is_type = |bytes: &[u8]| {
@@ -132,7 +132,7 @@ struct TypeRow {
 }
 
 impl TypeRow {
-    /// Returns a row per type, and a second one for types with negative values.
+    /// Returns a row per type, and a second row for types with negative values.
     fn all(types: usize, samples: &[PprofSample]) -> Vec<Self> {
         let is_negative = |type_index: usize| {
             samples.iter().any(|sample| sample.values.get(type_index).is_some_and(|&value| value < 0))

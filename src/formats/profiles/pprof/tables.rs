@@ -99,7 +99,7 @@ pub(super) enum LocationFrame<'m> {
     Address(ModuleFrame),
 }
 
-/// The modules of the trace, with those of functions by mapping id, which nearly every frame looks up.
+/// The modules of the trace. The modules of functions are also by mapping id, which nearly every frame looks up.
 #[derive(Debug, Default)]
 pub(super) struct MappedModules {
     modules: FrameModules,
@@ -233,9 +233,9 @@ impl<'m> ProfileTables<'m> {
         String::from_utf8_lossy(file_name(self.texts.get(self.program).copied().unwrap_or_default()))
     }
 
-    /// Calls `take` with the frames of a location, outermost first; an inlined function is inside the one that it is
+    /// Calls `take` with the frames of a location, outermost first; an inlined function follows the function that it is
     /// inlined into. Returns `None` if there is no such location. A function without a name is shown as file and
-    /// offset, and without a name and an address as an empty name.
+    /// offset, or with an empty name if it has no address either.
     pub(super) fn each_frame(
         &self,
         id: u64,

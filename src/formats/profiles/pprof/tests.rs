@@ -1,4 +1,4 @@
-//! Tests of pprof profiles: one of Go against the output of `go tool pprof`, and small generated ones.
+//! Tests of pprof profiles: a recording of Go against the output of `go tool pprof`, and small generated profiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -433,7 +433,7 @@ fn modules_come_back_with_their_build_ids_and_only_functions_that_are_unknown_ar
         ("c.so+0x12", Some(library)),
         ("sin", Some(library)),
         ("main", Some(second)),
-        // The outermost one of a path is read first.
+        // The outermost function of a path is read first.
         ("main", Some(first)),
         ("main", None),
         ("f", Some("unlisted")),

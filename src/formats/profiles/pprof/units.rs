@@ -1,4 +1,4 @@
-//! Units of sample types. Writers spell them in many ways, all of which `go tool pprof` knows.
+//! Units of sample types. Writers spell them in many ways, as `go tool pprof` accepts them.
 
 use std::borrow::Cow;
 

@@ -33,11 +33,11 @@ pub(crate) enum PprofLabel {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PprofFrame<'f> {
     pub(crate) text: &'f str,
-    /// The category of its module, if it is in one.
+    /// The category of its module, if it has a module.
     pub(crate) module: Option<&'f str>,
     /// Whether the text is a name, even if it looks like an address in a file.
     pub(crate) is_name: bool,
-    /// Whether the address is a return address, and its functions are those of the call before it.
+    /// Whether the address is a return address; its functions then belong to the call before it.
     pub(crate) is_call: bool,
     /// The functions at the address, innermost first; empty if unresolved.
     pub(crate) lines: Vec<PprofLine<'f>>,
@@ -316,7 +316,7 @@ fn address_in_module(text: &str, module: WrittenModule<'_>) -> Option<u64> {
     address_of(text).filter(|_| is_unnamed)
 }
 
-/// Returns whether a path is that of a shared library.
+/// Returns whether a path names a shared library.
 fn is_library(path: &str) -> bool {
     // The path may be of another system.
     let file = String::from_utf8_lossy(file_name(path.as_bytes())).to_ascii_lowercase();

@@ -18,7 +18,7 @@ struct OpenFrame {
 #[derive(Default)]
 struct OpenFrames {
     frames: Vec<OpenFrame>,
-    /// Number of deeper ones beyond the limit, which are not kept.
+    /// Number of deeper frames beyond the limit, which are not stored.
     beyond: u64,
 }
 
@@ -69,7 +69,7 @@ impl SpeedscopeEventBuilder<'_> {
         open.frames.push(OpenFrame { frame, stack });
     }
 
-    /// Closes a frame and those that are open inside it.
+    /// Closes a frame and the frames inside it.
     fn close(&mut self, open: &mut OpenFrames, frame: Option<u32>, pos: SourcePos) {
         if open.beyond > 0 {
             open.beyond -= 1;

@@ -1,5 +1,5 @@
-//! System calls and interrupts of generated files: entries and exits of which one is missing, and records that are not
-//! in order.
+//! System calls and interrupts of generated files: entries without exits, exits without entries, and records out of
+//! order.
 
 use super::*;
 

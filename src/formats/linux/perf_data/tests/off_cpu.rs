@@ -5,7 +5,7 @@ use crate::formats::testing::file_of;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, sniff};
 use crate::model::{Batch, SampleMeasure};
 
-/// Bits of the state of a thread that sleeps, that is preempted, and that exits.
+/// State bits of a thread: sleeping, preempted, and exiting.
 const SLEEPS: u64 = 1;
 const EXITS: u64 = 0x10;
 

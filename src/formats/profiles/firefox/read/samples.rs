@@ -138,7 +138,7 @@ impl FirefoxEventBuilder<'_, '_> {
                 losses.add_many(Loss::RoundedWeight, pos, u64::from(scaled.is_some_and(|scaled| scaled.is_rounded)));
                 Some(scaled.map_or(0, |scaled| scaled.weight))
             }
-            // A sample of a table without weights, or one that counts as a sample anyway.
+            // The table has no weights, or counts samples, so that each weighs one.
             None if !has_column || **unit == *SAMPLES => None,
             None => {
                 self.batch.lose(Loss::BadNumber, pos);
