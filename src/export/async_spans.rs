@@ -68,7 +68,7 @@ impl<const FEW: usize> AsyncSpans<FEW> {
         self.open.back()
     }
 
-    /// Adds a span, whose number is larger than all before.
+    /// Adds a span. Its number is larger than all earlier numbers.
     pub(super) fn push(&mut self, span: AsyncSpan) {
         self.open.push_back(span);
         match &mut self.index {

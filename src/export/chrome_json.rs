@@ -111,7 +111,8 @@ impl EventsOfTime {
         flow_order(&events, points, |id| flows.open.contains(&id))
     }
 
-    /// Returns for each event whether it is a span that ends before one inside it on its track. Empty for no such span.
+    /// Returns for each event whether it is a span that ends before a span inside it on its track. Empty without such
+    /// spans.
     fn outlasted_spans(&self) -> Vec<bool> {
         if self.events.len() < 2 {
             return Vec::new();

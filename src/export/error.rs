@@ -43,8 +43,8 @@ pub enum ExportError {
     Cancelled(#[from] Cancelled),
 }
 
-/// Checks that no part of the store that was read is damaged. Must be called before a result replaces a file. Returns
-/// [`ExportError::Damaged`] if one is.
+/// Checks that the parts of the store that were read are intact. Must be called before a result replaces a file.
+/// Returns [`ExportError::Damaged`] if any is not.
 pub(crate) fn check(store: &Store) -> Result<(), ExportError> {
     match store.damaged() {
         0 => Ok(()),

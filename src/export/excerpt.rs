@@ -137,8 +137,8 @@ impl Excerpt {
         }
     }
 
-    /// Returns whether it has the run on a CPU of each running thread whose states it has. Only then do the ends of
-    /// runs give the states.
+    /// Returns whether it has the CPU runs of all threads whose states it has. Only then do the ends of runs give the
+    /// states.
     #[must_use]
     pub(crate) fn has_runs_of_states(&self, snapshot: &Snapshot) -> bool {
         let is_of = |kind: TrackKind| move |lane: &LaneIdx| snapshot.track(snapshot.lane(*lane).track).key.kind == kind;

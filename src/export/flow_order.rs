@@ -59,7 +59,7 @@ impl Edges {
         new
     }
 
-    /// Returns the events that wait for no other one once `event` is written.
+    /// Returns the events that wait for no other event once `event` is written.
     fn written(&mut self, event: usize) -> Vec<usize> {
         let Self { after, waits } = self;
         let mut after = std::mem::take(&mut after[event]);
@@ -104,7 +104,7 @@ fn track_edges(events: &[TiedEvent]) -> Vec<(usize, usize)> {
 fn ordered(mut in_track: Edges, mut in_flow: Edges) -> Vec<usize> {
     let events = in_track.waits.len();
     let mut order = Vec::with_capacity(events);
-    // Events that no other event of their track precedes. The blocked ones wait for their flow.
+    // Events that no other event of their track precedes. Blocked events wait for their flow.
     let (mut ready, mut blocked) = (BTreeSet::new(), BTreeSet::new());
     let first = (0..events).filter(|&event| in_track.waits[event] == 0);
     first.for_each(|event| _ = if in_flow.waits[event] == 0 { ready.insert(event) } else { blocked.insert(event) });

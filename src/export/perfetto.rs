@@ -141,7 +141,7 @@ struct OrderedWriter<'a, W> {
     /// By track: the last time of the span or instant that started last, and its row.
     newest: FxHashMap<TrackIdx, (i64, Overlap)>,
     /// By flow without an end so far: the time at which its last point is written. Every point is recorded, because the
-    /// next one of its flow may move back in time.
+    /// next point of its flow may move back in time.
     flow_ns: FxHashMap<u64, i64>,
     /// Flows without an end so far that have a point bound to an event. Their ends are written in the same way:
     /// Perfetto has no number for both kinds of points.
@@ -243,7 +243,7 @@ impl<W: Write> OrderedWriter<'_, W> {
         match track.key.kind {
             TrackKind::Cpu => {
                 let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
-                // Thread 0 is idle, which is no run.
+                // Thread 0 is the idle thread, which has no runs.
                 let Some(tid) = args["tid"].as_i64().filter(|&tid| tid != 0) else { return Ok(false) };
                 let (cpu, priority) = (Some(number.cast_unsigned()), args["prio"].as_i64());
                 let run = TaskRun { cpu, tid, name: name.text.into(), priority };
@@ -254,7 +254,7 @@ impl<W: Write> OrderedWriter<'_, W> {
                     let letters = args["end_state"].as_str().unwrap_or_default();
                     self.task_ends.add_run(span.ts_ns, span.end_ns(), run, letters);
                 }
-                // An empty run ends before the next one on its CPU begins.
+                // An empty run ends before the next run on its CPU begins.
                 if span.end_ns() == span.ts_ns {
                     self.task_ends.write_to(span.ts_ns, &mut self.writer)?;
                 }

@@ -92,7 +92,7 @@ impl TaskEnds {
         writer.task_state(end_ns, &task, WrittenState { enters_none: true, ..WrittenState::default() })
     }
 
-    /// Returns whether no other state or run of a thread was written after the one that started at a time.
+    /// Returns whether the state or run that started at `start_ns` is the last of its thread that was written.
     fn is_last(&self, tid: i64, start_ns: i64) -> bool {
         self.since_ns.get(&tid) == Some(&start_ns)
     }

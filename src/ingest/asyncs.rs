@@ -52,8 +52,8 @@ struct AsyncTree {
     step_start_ns: i64,
 }
 
-/// Async trees that share tracks, because they have one name in one process or thread. This is the name of the track in
-/// the trace, or else of the first event. The lowest free slot is taken first.
+/// Async trees that share tracks, because they have the same name in the same process or thread. The trace names the
+/// track, or else the first event does. The lowest free slot is taken first.
 #[derive(Debug)]
 struct TreeGroup {
     pid: Id,

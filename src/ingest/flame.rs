@@ -71,7 +71,7 @@ impl TimedStack {
 }
 
 /// The growing chart of one thread. A trace may have a million threads with a few samples each. A chart of one sample
-/// thus needs no allocation, and one of a few samples a small one.
+/// thus needs no allocation, and a chart of a few samples a small allocation.
 #[derive(Debug, Default)]
 pub(crate) enum FlameChart {
     #[default]
@@ -88,7 +88,7 @@ const _: () = assert!(size_of::<FlameChart>() <= 16);
 /// The chart of the samples whose usual gap is known.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct DrawnChart {
-    /// The last sample, whose gap to the next one is not known yet.
+    /// The last sample, until the gap to the next is known.
     waiting: Option<TimedStack>,
     /// The last gaps in time order, whose median is the usual gap.
     gaps: VecDeque<u64>,
@@ -286,9 +286,9 @@ impl DrawnChart {
         self.open_to_ns = end_ns;
     }
 
-    /// Returns the number of drawn frames that a stack shares with the last one, and appends its other frames to `new`.
-    /// Visits only frames that the two do not share. A caller is an earlier row than its callees, so the later of two
-    /// rows is not an ancestor of the other.
+    /// Returns the number of drawn frames that a stack shares with the last stack, and appends its other frames to
+    /// `new`. Visits only frames that the two do not share. A caller is an earlier row than its callees, so the later
+    /// of two rows is not an ancestor of the other.
     fn shared_depth(&self, stack: StackIdx, stacks: &Stacks, new: &mut Vec<StackIdx>) -> usize {
         let (mut frame, mut last) = (stack, self.last);
         while frame != last {

@@ -91,7 +91,8 @@ impl Gathered {
         counts.sum()
     }
 
-    /// Returns how often an event comes from another run, or from a later part of it, than the previous one.
+    /// Returns the number of events that come from another run than the previous event, or from a later part of the
+    /// run.
     pub(super) fn switches(&self) -> usize {
         self.order.windows(2).filter(|pair| pair[0].copy() + 1 != pair[1].copy()).count()
     }

@@ -74,7 +74,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     /// Opens a complete span; `None` beyond the last lane.
     #[inline]
     pub(crate) fn place_complete(&mut self, end_ns: i64) -> Option<Placement> {
-        // Fast path: the span is usually inside the innermost one, so it is appended.
+        // Fast path: the span is usually inside the innermost open span, so it is appended.
         if self.index.is_none() && self.list.open.last().is_none_or(|open| open.contains(end_ns)) {
             return self.list.push_complete(end_ns);
         }
@@ -282,7 +282,7 @@ impl<T> LaneList<T> {
         Some(Placement { lane, overlaps: false })
     }
 
-    /// Inserts a complete span on the next free lane below the one at `parent`.
+    /// Inserts a complete span on the next free lane below the open span at `parent`.
     fn insert_below(&mut self, parent: Option<usize>, end_ns: i64) -> Option<Placement> {
         let mut position = parent.map_or(0, |parent| parent + 1);
         let overlaps = position < self.open.len();

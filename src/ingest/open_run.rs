@@ -46,7 +46,7 @@ impl OpenRun {
         self.key_at(self.next)
     }
 
-    /// Returns the key `count` events after the next one, or of the last one if fewer are left.
+    /// Returns the key of the event `count` events after the next, or of the last event if fewer are left.
     pub(super) fn key_ahead(&self, count: usize) -> Option<Key> {
         self.key_at((self.next + count).min(self.chunk.events.len().checked_sub(1)?))
     }

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::steps;
 
-/// End times. The next one is a field, because every event of the track is compared with it. The others are boxed,
+/// End times. The next end is a field, because every event of the track is compared with it. The others are boxed,
 /// because a million tracks may have none.
 #[derive(Debug, Default)]
 pub(crate) struct PendingEnds {
@@ -13,7 +13,7 @@ pub(crate) struct PendingEnds {
     later: Option<Box<LaterEnds>>,
 }
 
-/// Ends after the next one.
+/// Ends after the next end.
 #[derive(Debug, Default)]
 struct LaterEnds {
     /// In descending order, so that the next end is the last.

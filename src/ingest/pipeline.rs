@@ -1,5 +1,5 @@
-//! Opens a trace as a store: the cached one if the trace has not changed, else a new one. It blocks, so it belongs on a
-//! background thread; it reports progress and can be cancelled.
+//! Opens a trace as a store: the cached store if the trace has not changed, else a new store. It blocks, so it belongs
+//! on a background thread; it reports progress and can be cancelled.
 
 use std::io;
 use std::sync::Arc;

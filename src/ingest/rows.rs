@@ -240,7 +240,7 @@ impl RowSink<'_> {
 }
 
 impl Queue {
-    /// Sends the batch to the writer, and takes an empty one.
+    /// Sends the batch to the writer, and takes an empty batch.
     fn send_batch(&mut self) -> io::Result<()> {
         let batch = std::mem::replace(&mut self.batch, self.spares.try_recv().unwrap_or_default());
         self.messages.send(WriterMessage::Write(batch)).map_err(|_| writer_has_stopped())

@@ -15,7 +15,7 @@ use crate::base::budget_shares::BudgetShare;
 use crate::base::threads::start_scoped;
 use crate::model::Chunk;
 
-/// Maximum number of threads: the merge is slower than these together.
+/// Maximum number of threads: together, these are faster than the merge.
 const THREADS_MAX: usize = 4;
 
 /// Larger blocks, with long arguments, are written by the caller. So a few megabytes wait to be written at most.

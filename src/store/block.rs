@@ -1,10 +1,7 @@
 //! Packs up to 64 rows of one lane into a block, the unit that a query decodes.
 //!
-//! | bytes | content |
-//! |---|---|
-//! | 8 | [`Header`] |
-//! | 8 each | smallest value, detail and name, those that are not in the header |
-//! | rest | the columns of names, details, values and steps, each padded to 8 bytes |
+//! | bytes | content | |---|---| | 8 | [`Header`] | | 8 each | smallest value, detail and name, unless they are in the
+//! header | | rest | the columns of names, details, values and steps, each padded to 8 bytes |
 //!
 //! Names and details are bit-packed, so that one of them is read alone; values and steps are [`patched`]. The smallest
 //! value of a column is subtracted if that saves bytes. The first start is in the directory of the extent. The step to
@@ -91,7 +88,7 @@ impl Header {
         fields.iter().rev().fold(0, |word, &(field, bits)| word << bits | u64::from(field))
     }
 
-    /// Decodes a header. Widths of a damaged one are cut to those that exist.
+    /// Decodes a header. The widths of a damaged header are limited to those that exist.
     fn from_word(word: u64) -> Self {
         let field = |first: u32, bits: u32| (word >> first) as u32 & ((1 << bits) - 1);
         let widths = |first: u32| {

@@ -196,7 +196,7 @@ impl<'a> StorePart<'a> {
         extents.filter_map(|(_, bytes)| Extent::new(bytes)).map(|extent| u64::from(extent.rows())).sum()
     }
 
-    /// Iterates over entries and their bytes, up to the first truncated one.
+    /// Iterates over entries and their bytes, up to the first truncated entry.
     fn pieces(&self) -> impl Iterator<Item = (&'a PartEntry, &'a [u8])> + use<'a> {
         let mut rest = self.body;
         self.entries.iter().map_while(move |entry| {

@@ -75,7 +75,7 @@ impl DetailBlock {
 
 /// Decompresses a block, and returns its length; `None` if it is damaged or longer than `raw`.
 ///
-/// The context of zstd takes 100 KiB, and an export has many readers, so those of a thread share one.
+/// The context of zstd takes 100 KiB, and an export has many readers, so all readers of a thread share a context.
 fn decompress(packed: &[u8], raw: &mut [u8]) -> Option<usize> {
     thread_local! {
         static ZSTD: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };

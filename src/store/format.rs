@@ -132,7 +132,7 @@ impl Trailer {
         (magic == MAGIC).then(|| u32::from_le_bytes(*version))
     }
 
-    /// Starts to read all sections from the disk, but of those with parts only the checksums.
+    /// Starts to read all sections from the disk; of sections with parts, only the checksums.
     pub(crate) fn fetch_sections(&self, file: &Mapped) {
         for (section, record) in self.sections.iter().enumerate() {
             let is_parted = PARTED.iter().any(|&parted| parted as usize == section);
@@ -256,7 +256,7 @@ pub struct Summary {
     pub sorted_to_ns: Option<i64>,
     /// Size of the trace on disk, as stored (compressed or not).
     pub source_bytes: u64,
-    /// Events that come after a later one in the trace.
+    /// Events that follow a later event in the trace.
     pub late_events: u64,
     /// Largest lateness of an event.
     pub max_lateness_ns: u64,

@@ -174,7 +174,7 @@ impl GrowingStore {
         Ok(())
     }
 
-    /// Replaces the moving rows of a lane, which follow all settled ones. `is_unfinished` means that the last one has
+    /// Replaces the moving rows of a lane, which follow all settled ones. `is_unfinished` means that the last row has
     /// no end yet.
     pub(crate) fn set_moving(&mut self, lane: LaneIdx, rows: &mut Vec<Row>, is_unfinished: bool) {
         let lane = &mut self.lanes[lane.index()];

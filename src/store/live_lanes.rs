@@ -28,7 +28,7 @@ impl StoreNumber {
     }
 }
 
-/// Maps lanes of an earlier preview to lanes of a later one, or back.
+/// Maps lanes of an earlier preview to lanes of a later preview, or back.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LaneMoves {
     None,

@@ -93,8 +93,8 @@ impl PrunedPathBuild<'_> {
         tracks.collect()
     }
 
-    /// Sums the paths of all tracks, and counts the leaves of single ones. Returns `None` if the sums do not fit, or if
-    /// cancelled.
+    /// Sums the paths of all tracks, and counts the leaves of single tracks. Returns `None` if the sums do not fit, or
+    /// if cancelled.
     fn sum_bands(
         &self,
         tracks: &mut [PrunedTrack],

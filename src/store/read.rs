@@ -415,7 +415,7 @@ impl<'a> Lane<'a> {
         self.record.rows
     }
 
-    /// Returns whether a row has no end in the trace, which only the last one may lack.
+    /// Returns whether a row has no end in the trace. Only the last row of a lane may lack it.
     #[must_use]
     pub(crate) fn is_unfinished(&self, row: u64) -> bool {
         self.record.unfinished != 0 && row + 1 == self.record.rows

@@ -206,7 +206,7 @@ impl SumTable {
         self.sums[slot].add(sums);
     }
 
-    /// Starts a range of time on a track, whose spans overlap none of the earlier ones.
+    /// Starts a range of time on a track. Its spans overlap no earlier spans.
     pub(crate) fn begin_range(&mut self) {
         self.range = self.range.wrapping_add(1);
     }

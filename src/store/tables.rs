@@ -224,7 +224,7 @@ fn section(
     Ok(SectionRecord { offset, bytes: out.bytes, checksum: out.sum.digest() })
 }
 
-/// Appends a section that is checked in parts. The checksum of its record is that of the checksums of the parts.
+/// Appends a section that is checked in parts. The checksum of its record covers the checksums of the parts.
 fn parted_section(
     file: &mut AppendFile,
     fill: impl FnOnce(&mut SectionWriter<'_>) -> io::Result<()>,

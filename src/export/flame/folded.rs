@@ -42,11 +42,11 @@ pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::R
     Ok(paths_cut)
 }
 
-/// Moves the sum of each path to the first one with the same text. Compares names with parents only: whole paths would
+/// Moves the sum of each path to the first path with the same text. Compares names with parents only: whole paths would
 /// take gigabytes.
 fn add_equal_paths(graph: &FlameGraph<'_>, sums: &mut [SampleSum]) {
     let mut rows: FxHashMap<(usize, Cow<'_, str>), usize> = FxHashMap::default();
-    // By row: the first one with the text of its path.
+    // By row: the first sum with the text of its path.
     let mut firsts: Vec<usize> = Vec::with_capacity(sums.len());
     for (row, node) in graph.nodes().iter().enumerate() {
         let parent = firsts.get(node.parent.index()).copied().filter(|_| row > 0);

@@ -64,7 +64,7 @@ pub(super) struct EventCells<'a> {
     tracks: Recent<TrackIdx, TrackCells>,
     /// The last span that started at each depth.
     latest: LastSpans,
-    /// Number of spans, which is the id of the next one.
+    /// Number of spans, which is also the id of the next.
     spans: i64,
 }
 
@@ -124,7 +124,7 @@ impl<'a> EventCells<'a> {
                 };
                 row.extend([ParquetCell::Int(event.ts_ns), ParquetCell::Int(id.cast_signed())]);
                 row.extend([ParquetCell::Text(role.into()), ParquetCell::Flag(binds_enclosing)]);
-                // The depth of a point has its binding as well.
+                // The depth of a point also encodes its binding.
                 row.push(self.around(event, FlowPoint::from_event(event, None).depth));
             }
             Payload::Instant

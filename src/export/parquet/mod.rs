@@ -60,7 +60,7 @@ pub(super) fn write(
     Ok(report)
 }
 
-/// The tables being written, by [`EventTable`]; `None` for one without rows.
+/// The tables being written, by [`EventTable`]; `None` for a table without rows.
 #[derive(Default)]
 struct EventFiles([Option<TableFile>; EventTable::ALL.len()]);
 

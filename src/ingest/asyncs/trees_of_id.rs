@@ -91,7 +91,7 @@ impl<T> TreesOfId<T> {
         }
     }
 
-    /// Iterates over the other processes that opened a tree last, the last one first.
+    /// Iterates over the other processes that opened a tree, the latest first.
     pub(super) fn last_others(&self, process: ProcessIdx) -> impl Iterator<Item = ProcessIdx> {
         let (few, hashed) = match self {
             Self::Few(trees) => (Some(trees), None),

@@ -130,7 +130,7 @@ impl<'a> SampleCharts<'a> {
         FoundChart::Missing { first_and_last: (count > 0).then_some((first, last)) }
     }
 
-    /// Adds a chart after the `last` one of its thread.
+    /// Adds a chart after the `last` chart of its thread.
     fn add(&mut self, (source, track): (TrackIdx, TrackIdx), event: &str, last: Option<ChartSlot>) -> ChartSlot {
         let event = self.event(event).unwrap_or_else(|| {
             let index = EventIdx(self.events.len() as u32);

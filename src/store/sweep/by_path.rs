@@ -1,7 +1,7 @@
 //! Sweeps over the spans of one track in order of start, and sums them by call path over consecutive ranges of time.
 //!
 //! The parent of a span on a path is the innermost span of a shallower lane that contains all of it. Among spans of
-//! equal time, it is the last one. A span has the same path in every range, as in a sweep of the whole trace. Like the
+//! equal time, it is the last. A span has the same path in every range, as in a sweep of the whole trace. Like the
 //! sweep by name, this sweep can start at any time with a search in each lane. A span that reaches the start is not
 //! contained in any span that has ended.
 //!
