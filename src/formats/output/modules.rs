@@ -47,6 +47,16 @@ pub(crate) struct FrameModules {
     paths: FxHashSet<Box<str>>,
 }
 
+/// The file of the code of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FrameFile<'p> {
+    /// Empty if no file is known.
+    pub(crate) path: &'p [u8],
+    pub(crate) build_id: Option<BuildId>,
+    /// Defines the base of addresses in the file.
+    pub(crate) kind: ModuleKind,
+}
+
 /// A frame: a function, or an address that is shown until its function is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModuleFrame {
@@ -56,45 +66,30 @@ pub(crate) struct ModuleFrame {
 }
 
 impl FrameModules {
-    /// Returns the frame at an address in a file; `kind` defines the base of the address. Adds a new module to the
-    /// batch.
-    pub(crate) fn frame(
-        &mut self,
-        (path, build_id): (&[u8], Option<BuildId>),
-        (kind, address): (ModuleKind, u64),
-        batch: &mut BatchBuilder,
-    ) -> ModuleFrame {
-        let file = file_name(path);
-        if file.is_empty() {
+    /// Returns the frame at an address in a file. Adds a new module to the batch.
+    pub(crate) fn frame(&mut self, file: FrameFile<'_>, address: u64, batch: &mut BatchBuilder) -> ModuleFrame {
+        let name = file_name(file.path);
+        if name.is_empty() {
             return ModuleFrame { text: format!("{address:#x}").into(), category: None };
         }
-        let text = [file, format!("+{address:#x}").as_bytes()].concat();
-        let path = path_text(path);
-        ModuleFrame { text, category: self.category(&path, build_id, kind, batch) }
+        let text = [name, format!("+{address:#x}").as_bytes()].concat();
+        ModuleFrame { text, category: self.category(file, batch) }
     }
 
     /// Returns the category of the named functions in a file; `None` if no file is known. Names like addresses must not
     /// have one: see [`is_like_address`].
-    pub(crate) fn category_of(
-        &mut self,
-        (path, build_id): (&[u8], Option<BuildId>),
-        kind: ModuleKind,
-        batch: &mut BatchBuilder,
-    ) -> Option<Arc<str>> {
-        if file_name(path).is_empty() {
+    pub(crate) fn category_of(&mut self, file: FrameFile<'_>, batch: &mut BatchBuilder) -> Option<Arc<str>> {
+        if file_name(file.path).is_empty() {
             return None;
         }
-        self.category(&path_text(path), build_id, kind, batch)
+        self.category(file, batch)
     }
 
     /// Returns the frame category of a module; `None` for a new one if there are too many.
-    fn category(
-        &mut self,
-        path: &str,
-        build_id: Option<BuildId>,
-        kind: ModuleKind,
-        batch: &mut BatchBuilder,
-    ) -> Option<Arc<str>> {
+    fn category(&mut self, file: FrameFile<'_>, batch: &mut BatchBuilder) -> Option<Arc<str>> {
+        let FrameFile { path, build_id, kind } = file;
+        let path = path_text(path);
+        let path = &*path;
         let key = (path.into(), build_id);
         if let Some(category) = self.categories.get(&key) {
             return Some(Arc::clone(category));
@@ -164,7 +159,8 @@ mod tests {
         let (mut modules, mut batch) = (FrameModules::default(), BatchBuilder::new(ChunkLimits::default()));
         let id = |byte| BuildId::new(&[byte; 20]);
         let mut frame = |path: &str, build_id| {
-            let frame = modules.frame((path.as_bytes(), build_id), (ModuleKind::Linked, 0x12), &mut batch);
+            let file = FrameFile { path: path.as_bytes(), build_id, kind: ModuleKind::Linked };
+            let frame = modules.frame(file, 0x12, &mut batch);
             (String::from_utf8(frame.text).unwrap(), frame.category)
         };
         let shown = |text: &str, category: String| (text.to_owned(), Some(Arc::from(category)));
@@ -175,7 +171,10 @@ mod tests {
         assert_eq!(frame("", id(1)), ("0x12".to_owned(), None));
         assert_eq!(frame(r"C:\b\c.dll", None), shown("c.dll+0x12", r"C:\b\c.dll".to_owned()));
         assert_eq!(frame("//anon", None).0, "anon+0x12");
-        let mut function = |path: &str| modules.category_of((path.as_bytes(), id(2)), ModuleKind::Linked, &mut batch);
+        let mut function = |path: &str| {
+            let file = FrameFile { path: path.as_bytes(), build_id: id(2), kind: ModuleKind::Linked };
+            modules.category_of(file, &mut batch)
+        };
         assert_eq!(function("/lib/a.so"), Some(Arc::from(format!("/lib/a.so (build {})", "02".repeat(20)))));
         assert_eq!(function(""), None);
         assert_eq!(["main+0x12", "main", "+0x"].map(|name| is_like_address(name.as_bytes())), [true, false, false]);

@@ -12,7 +12,7 @@ use super::interned::{InternCharge, Interned, InternedValue};
 use super::interned_stacks::MADE_UP_ADDRESS_BIT;
 use super::own_fields::own_mapping;
 use crate::formats::output::batch::{BatchBuilder, STACK_FRAMES_MAX};
-use crate::formats::output::modules::{FrameModules, ModuleFrame, is_like_address};
+use crate::formats::output::modules::{FrameFile, FrameModules, ModuleFrame, is_like_address};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -161,15 +161,16 @@ impl PerfettoStackTables {
         let mapping = self.mappings.get(frame.mapping);
         let (path, build_id) = mapping.map(|mapping| (self.path(mapping), self.build_id(mapping))).unwrap_or_default();
         let kind = mapping.map_or(ModuleKind::Linked, PerfettoMapping::module_kind);
+        let file = FrameFile { path: &path, build_id, kind };
         let shown = match self.function(frame) {
             Some(function) => {
                 // Names like addresses are addresses only in files that this program wrote.
                 let is_own = mapping.is_some_and(|mapping| mapping.kind.is_some());
                 let is_in_module = is_own || !is_like_address(function);
-                let category = is_in_module.then(|| modules.category_of((&path, build_id), kind, batch)).flatten();
+                let category = is_in_module.then(|| modules.category_of(file, batch)).flatten();
                 ModuleFrame { text: function.into(), category }
             }
-            None => modules.frame((&path, build_id), (kind, frame.address), batch),
+            None => modules.frame(file, frame.address, batch),
         };
         batch.name(&shown.text, shown.category.as_ref().map(|category| category.as_bytes()), pos)
     }

@@ -18,7 +18,7 @@ use crate::formats::input::source::{Source, excerpt};
 use crate::formats::input::ticks::TickLength;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, label};
-use crate::formats::output::modules::{FrameModules, file_name};
+use crate::formats::output::modules::{FrameFile, FrameModules, file_name};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, NameIdx, SourcePos, TrackKey};
 
@@ -134,7 +134,8 @@ impl SpallFunctionNames {
         let offset = self.base.and_then(|base| address.checked_sub(base)).filter(|&offset| offset < IMAGE_BYTES_MAX);
         // Other addresses are in libraries, whose load addresses are not in the trace.
         let (path, address_in_path) = offset.map_or((&b""[..], address), |offset| (&*self.program, offset));
-        let frame = self.modules.frame((path, None), (ModuleKind::Image, address_in_path), batch);
+        let file = FrameFile { path, build_id: None, kind: ModuleKind::Image };
+        let frame = self.modules.frame(file, address_in_path, batch);
         let name = batch.name(&frame.text, frame.category.as_deref().map(str::as_bytes), pos);
         self.rows.insert(address, name);
         name

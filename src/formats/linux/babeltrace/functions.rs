@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::value::{LttngFields, unsigned};
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::FrameModules;
+use crate::formats::output::modules::{FrameFile, FrameModules};
 use crate::model::{BuildId, EventKind, ModuleKind, NameIdx, SourcePos};
 
 /// Limit for loaded files of all processes, and for their paths, as in Linux.
@@ -68,14 +68,14 @@ impl LoadedFiles {
     pub(super) fn name(&mut self, pid: i64, address: u64, pos: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
         let files = self.by_process.get(&pid);
         let file = files.and_then(|files| files.range(..=address).next_back()).filter(|(_, file)| address < file.end);
-        let (path, build_id, kind, address) = match file {
-            Some((start, file)) if file.is_relative => {
-                (file.path.as_bytes(), file.build_id.clone(), ModuleKind::Image, address - start)
+        let (file, address) = match file {
+            Some((start, LoadedFile { path, build_id, is_relative, .. })) => {
+                let (kind, base) = if *is_relative { (ModuleKind::Image, *start) } else { (ModuleKind::Linked, 0) };
+                (FrameFile { path: path.as_bytes(), build_id: build_id.clone(), kind }, address - base)
             }
-            Some((_, file)) => (file.path.as_bytes(), file.build_id.clone(), ModuleKind::Linked, address),
-            None => (&b""[..], None, ModuleKind::Unknown, address),
+            None => (FrameFile { path: b"", build_id: None, kind: ModuleKind::Unknown }, address),
         };
-        let frame = self.modules.frame((path, build_id), (kind, address), batch);
+        let frame = self.modules.frame(file, address, batch);
         batch.name(&frame.text, frame.category.as_deref().map(str::as_bytes), pos)
     }
 }

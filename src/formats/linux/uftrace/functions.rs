@@ -14,7 +14,7 @@ use crate::base::hex::hex_number;
 use crate::formats::input::lines::{LineReader, TextLine};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::{FrameModules, file_name};
+use crate::formats::output::modules::{FrameFile, FrameModules, file_name};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{BuildId, Loss, ModuleKind, NameIdx, SourcePos};
 
@@ -179,7 +179,8 @@ impl<'a> UftraceFunctionNames<'a> {
         let relative = address - start;
         let in_table = if self.info.has_relative_symbols { relative } else { address };
         let Some((symbol_start, name)) = symbols.find(in_table) else {
-            let frame = self.modules.frame((&path, build_id), (ModuleKind::Image, relative), batch);
+            let frame =
+                self.modules.frame(FrameFile { path: &path, build_id, kind: ModuleKind::Image }, relative, batch);
             let name = batch.name(&frame.text, frame.category.as_deref().map(str::as_bytes), pos);
             return Ok(UftraceFunction { name, specs: None });
         };

@@ -7,7 +7,7 @@ use crate::base::hex::hex_number;
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge};
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::{FrameModules, ModuleFrame};
+use crate::formats::output::modules::{FrameFile, FrameModules, ModuleFrame};
 use crate::formats::profiles::frames::{FilePaths, FrameTable};
 use crate::model::{Loss, Losses, ModuleKind, SourcePos};
 
@@ -114,8 +114,8 @@ impl<'d> FirefoxStacks<'d> {
         let mut rows = FirefoxTable::open(document, tables.frames, ["func", "location", "address"], losses)?;
         while let Some(row) = rows.next(batch.losses())? {
             let (frame, path_bytes) = if let Some((library, address)) = names.address(&row) {
-                let file = (library.path().as_bytes(), library.build_id());
-                (modules.frame(file, (ModuleKind::Image, address), batch), 0)
+                let (path, build_id) = (library.path().as_bytes(), library.build_id());
+                (modules.frame(FrameFile { path, build_id, kind: ModuleKind::Image }, address, batch), 0)
             } else {
                 let (category, path_bytes) = files.add(names.file(&row).as_bytes());
                 (ModuleFrame { text: names.title(&row).into(), category }, path_bytes)

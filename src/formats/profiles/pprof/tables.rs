@@ -14,7 +14,7 @@ use crate::base::budget::Charge;
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::{FrameModules, ModuleFrame, file_name, is_like_address};
+use crate::formats::output::modules::{FrameFile, FrameModules, ModuleFrame, file_name, is_like_address};
 use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
@@ -275,17 +275,17 @@ impl<'m> ProfileTables<'m> {
         }
         let location = self.locations.get(&id).filter(|location| location.address != 0)?;
         let mapping = self.mappings.get(&location.mapping)?;
-        let has_file = !self.file(mapping).0.is_empty();
+        let has_file = !self.file(mapping).path.is_empty();
         has_file.then(|| LocationFrame::Address(self.address(location, modules, batch)))
     }
 
     /// Returns the frame of an address: file and offset, or the address alone if it is not mapped.
     fn address(&self, location: &CodeLocation, modules: &mut MappedModules, batch: &mut BatchBuilder) -> ModuleFrame {
         let mapping = self.mappings.get(&location.mapping).copied().unwrap_or_default();
-        let (path, build_id) = self.file(&mapping);
+        let file = self.file(&mapping);
         let offset = location.address.wrapping_sub(mapping.start).wrapping_add(mapping.file_offset);
-        let address = if path.is_empty() { location.address } else { offset };
-        modules.modules.frame((path, build_id), (mapping.kind, address), batch)
+        let address = if file.path.is_empty() { location.address } else { offset };
+        modules.modules.frame(file, address, batch)
     }
 
     /// Returns the category of the functions in a mapping; `None` if its file is unknown.
@@ -294,15 +294,14 @@ impl<'m> ProfileTables<'m> {
             return category.clone();
         }
         let mapping = self.mappings.get(&id)?;
-        let category = modules.modules.category_of(self.file(mapping), mapping.kind, batch);
+        let category = modules.modules.category_of(self.file(mapping), batch);
         modules.by_mapping.insert(id, category.clone());
         category
     }
 
-    /// Returns path and build-id of a mapped file.
-    fn file(&self, mapping: &CodeMapping) -> (&'m [u8], Option<BuildId>) {
+    fn file(&self, mapping: &CodeMapping) -> FrameFile<'m> {
         let text = |row: usize| self.texts.get(row).copied().unwrap_or_default();
-        (text(mapping.file), BuildId::from_hex(text(mapping.build_id)))
+        FrameFile { path: text(mapping.file), build_id: BuildId::from_hex(text(mapping.build_id)), kind: mapping.kind }
     }
 }
 
