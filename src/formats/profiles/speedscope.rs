@@ -212,6 +212,15 @@ impl SpeedscopeProfile {
     }
 }
 
+/// The weight of a sample.
+#[derive(Debug, Clone, Copy)]
+struct NamedWeight<'a> {
+    /// Name of the measured quantity.
+    event: &'a str,
+    unit: &'a str,
+    weight: u64,
+}
+
 struct SpeedscopeEventBuilder<'a> {
     document: &'a Document,
     frames: &'a [FrameName],
@@ -319,7 +328,8 @@ impl SpeedscopeEventBuilder<'_> {
             // An unreadable sample still takes its time.
             let frames: Option<Vec<u32>> = sample.parse(self.batch.losses());
             if let Some(frames) = frames {
-                self.sample((now_ns, pos), &frames, (event, unit, weight));
+                let stack = self.stack(&frames, pos);
+                self.push_sample(now_ns, stack, NamedWeight { event, unit, weight });
             }
             let drawn_ns = SampleMeasure { event: "".into(), unit: unit.into(), weight }.drawn_ns();
             now_ns = position_after(now_ns, drawn_ns, pos, self.batch);
@@ -328,8 +338,8 @@ impl SpeedscopeEventBuilder<'_> {
         Ok(())
     }
 
-    /// Adds a sample with these frames, outermost first.
-    fn sample(&mut self, (ts_ns, pos): (i64, SourcePos), frames: &[u32], (event, unit, weight): (&str, &str, u64)) {
+    /// Returns the track and the stack of a sample with these frames, outermost first.
+    fn stack(&mut self, frames: &[u32], pos: SourcePos) -> (TrackIdx, StackIdx) {
         let (frames, inner) = frames.split_at(frames.len().min(STACK_FRAMES_MAX));
         self.batch.losses().add_many(Loss::DeepNesting, pos, inner.len() as u64);
         let mut stack = StackIdx::EMPTY;
@@ -339,17 +349,12 @@ impl SpeedscopeEventBuilder<'_> {
             (track, name) = self.rows(Some(frame), pos);
             stack = self.batch.frame(stack, name);
         }
-        self.push_sample(ts_ns, (track, stack), (event, unit, weight));
+        (track, stack)
     }
 
-    fn push_sample(
-        &mut self,
-        ts_ns: i64,
-        (track, stack): (TrackIdx, StackIdx),
-        (event, unit, weight): (&str, &str, u64),
-    ) {
+    fn push_sample(&mut self, ts_ns: i64, (track, stack): (TrackIdx, StackIdx), weight: NamedWeight<'_>) {
         self.args.clear();
-        self.args.measure(event, unit, weight);
+        self.args.measure(weight.event, weight.unit, weight.weight);
         let detail = self.batch.args(self.args.finish());
         self.batch.push_sample(ts_ns, track, stack, detail);
     }

@@ -1,7 +1,7 @@
 //! Evented profiles whose values are not times, such as bytes: each stack is a sample that weighs the distance to
 //! the next event. Spans would add these weights to times.
 
-use super::{FrameEvent, SpeedscopeEventBuilder, SpeedscopeProfile};
+use super::{FrameEvent, NamedWeight, SpeedscopeEventBuilder, SpeedscopeProfile};
 use crate::formats::ReadError;
 use crate::formats::output::batch::STACK_FRAMES_MAX;
 use crate::formats::profiles::weighed::position_after;
@@ -41,7 +41,7 @@ impl SpeedscopeEventBuilder<'_> {
             let weight = value.weight.abs_diff(last.replace(value.weight).unwrap_or(value.weight));
             if let Some(innermost) = open.frames.last().filter(|_| weight > 0) {
                 let track = self.batch.track_with(&self.key);
-                self.push_sample(now_ns, (track, innermost.stack), (measure, unit, weight));
+                self.push_sample(now_ns, (track, innermost.stack), NamedWeight { event: measure, unit, weight });
             }
             let drawn_ns = SampleMeasure { event: "".into(), unit: unit.into(), weight }.drawn_ns();
             now_ns = position_after(now_ns, drawn_ns, pos, self.batch);
