@@ -397,26 +397,7 @@ impl Envelope {
             self.is_in_frames = self.frames_bytes_max > 0;
             self.frames_text = None;
         }
-        match key.text {
-            BASE_TIME => self.set_base_time(&small_value(scanner)?, 1, losses, offset),
-            b"viztracer_metadata" => {
-                let metadata = small_value(scanner)?;
-                if member(&metadata, b"overflow").text == b"true" {
-                    losses.add_because("the ring buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
-                }
-                self.set_base_time(&member(&metadata, BASE_TIME), 1, losses, offset);
-            }
-            // The last message of the DevTools protocol.
-            b"dataLossOccurred" if first == b't' => {
-                losses.add_because("the trace buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
-            }
-            // Bazel has milliseconds.
-            b"otherData" => {
-                let start = member(&small_value(scanner)?, b"profile_start_ts");
-                self.set_base_time(&start, 1_000_000, losses, offset);
-            }
-            _ => {}
-        }
+        self.metadata(&key, scanner, losses, offset)?;
         if key.text == b"systemTraceEvents" && first == b'"' {
             scanner.pos += 1;
             (self.array_found, self.is_certain) = (true, true);
@@ -438,6 +419,38 @@ impl Envelope {
         }
         self.name_key(&key, "");
         self.stage = EnvelopeStage::Value(ValueSkipper::default());
+        Ok(())
+    }
+
+    /// Reads the start of the clock and the losses of the recorder, if this is a member with either. Its value is still
+    /// skipped.
+    fn metadata(
+        &mut self,
+        key: &JsonValue<'_>,
+        scanner: &mut Scanner<'_>,
+        losses: &mut Losses,
+        offset: u64,
+    ) -> Result<(), Broken> {
+        match key.text {
+            BASE_TIME => self.set_base_time(&small_value(scanner)?, 1, losses, offset),
+            b"viztracer_metadata" => {
+                let metadata = small_value(scanner)?;
+                if member(&metadata, b"overflow").text == b"true" {
+                    losses.add_because("the ring buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
+                }
+                self.set_base_time(&member(&metadata, BASE_TIME), 1, losses, offset);
+            }
+            // The last message of the DevTools protocol.
+            b"dataLossOccurred" if scanner.peek()? == b't' => {
+                losses.add_because("the trace buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
+            }
+            // Bazel has milliseconds.
+            b"otherData" => {
+                let start = member(&small_value(scanner)?, b"profile_start_ts");
+                self.set_base_time(&start, 1_000_000, losses, offset);
+            }
+            _ => {}
+        }
         Ok(())
     }
 

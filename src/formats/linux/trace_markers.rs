@@ -24,10 +24,7 @@ pub(crate) struct MarkerSource {
 pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, written: MarkerSource, text: &[u8]) {
     let MarkerSource { ts_ns, tid, pos } = written;
     let text = text.trim_ascii_end();
-    let mut parts = text.splitn(3, |&byte| byte == b'|');
-    let kind = parts.next().unwrap_or_default();
-    let pid = parts.next().and_then(parsed::<i64>);
-    let rest = parts.next().unwrap_or_default();
+    let MarkerParts { kind, pid, mut category, text: rest, mut args, separator } = MarkerParts::parse(text);
     if let Some(pid) = pid
         && matches!(kind, b"B" | b"E" | b"I")
         && scheduler.process(tid).is_none()
@@ -40,10 +37,6 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     };
     let asynchronous = |pid, name: &[u8]| key(TrackKind::Async, pid, Id::None, name);
     let named_track = |pid, track| TrackKey { slot: TrackKey::SLOT_NAMED, ..asynchronous(pid, track) };
-    let (mut rest, mut category, mut args, mut separator) = (rest, None, &b""[..], b';');
-    if let Some(parts) = hitrace_parts(kind, rest) {
-        (rest, category, args, separator) = (parts.text, parts.category, parts.args, b',');
-    }
     let (track, kind, name, value) = match (kind, pid) {
         (b"B", Some(_)) => {
             let mut name = rest;
@@ -87,6 +80,31 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
     let detail = batch.args(write_args(args, separator).finish());
     batch.push(Event { value, detail, flags, ..Event::new(ts_ns, kind, track, name) });
+}
+
+/// The parts of `kind|pid|text`, where the text may have arguments.
+struct MarkerParts<'a> {
+    kind: &'a [u8],
+    pid: Option<i64>,
+    category: Option<&'a [u8]>,
+    /// The text without category and arguments.
+    text: &'a [u8],
+    args: &'a [u8],
+    /// Separator of the arguments.
+    separator: u8,
+}
+
+impl<'a> MarkerParts<'a> {
+    fn parse(text: &'a [u8]) -> Self {
+        let mut parts = text.splitn(3, |&byte| byte == b'|');
+        let kind = parts.next().unwrap_or_default();
+        let pid = parts.next().and_then(parsed::<i64>);
+        let text = parts.next().unwrap_or_default();
+        match hitrace_parts(kind, text) {
+            Some(HitraceParts { text, category, args }) => Self { kind, pid, category, text, args, separator: b',' },
+            None => Self { kind, pid, category: None, text, args: b"", separator: b';' },
+        }
+    }
 }
 
 /// The parts that Chromium adds to the name of a span.

@@ -4,8 +4,8 @@ use super::args::args_detail;
 use super::buffer_header::{header_u32, next_header};
 use super::event_check::EventCheck;
 use super::wire::{
-    BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, SpallEventKind, SpallTime,
-    THREAD_BUFFER_HEADER_BYTES, VERSION_BUFFERS, VERSION_FIRST, VERSION_STREAM, VERSION_THREADS, event,
+    BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, SpallEvent, SpallEventKind,
+    SpallTime, THREAD_BUFFER_HEADER_BYTES, VERSION_BUFFERS, VERSION_FIRST, VERSION_STREAM, VERSION_THREADS, event,
 };
 use crate::formats::format::{ArrivalKey, DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
@@ -119,25 +119,13 @@ impl SpallParser<'_> {
             if bytes.is_empty() {
                 return Ok(());
             }
+            self.builder.pos = pos;
             let step = match event(VERSION_STREAM, bytes) {
-                Ok(spall_event) => {
-                    self.builder.pos = pos;
-                    match spall_event.what {
-                        SpallEventKind::StreamEnd => {
-                            let len = spall_event.len as u64;
-                            self.input.skip(len)?;
-                            // A live stream may stay open.
-                            if !self.input.source().is_live() && !self.input.is_at_end()? {
-                                self.lose_after_end();
-                            }
-                            return Ok(());
-                        }
-                        SpallEventKind::Padding(len) => spall_event.len as u64 + u64::from(len),
-                        what => {
-                            self.builder.add_event(what, &mut self.batch);
-                            spall_event.len as u64
-                        }
-                    }
+                Ok(SpallEvent { what: SpallEventKind::StreamEnd, len }) => return self.end_stream(len as u64),
+                Ok(SpallEvent { what: SpallEventKind::Padding(padding), len }) => len as u64 + u64::from(padding),
+                Ok(SpallEvent { what, len }) => {
+                    self.builder.add_event(what, &mut self.batch);
+                    len as u64
                 }
                 Err(NoEvent::Incomplete) => {
                     self.batch.lose(Loss::Truncated, pos);
@@ -152,6 +140,16 @@ impl SpallParser<'_> {
             self.skip(step, pos)?;
             self.check.count(&mut self.batch, self.sink, self.context)?;
         }
+    }
+
+    /// Ends the stream after its last event, of `len` bytes.
+    fn end_stream(&mut self, len: u64) -> Result<(), ReadError> {
+        self.input.skip(len)?;
+        // A live stream may stay open.
+        if !self.input.source().is_live() && !self.input.is_at_end()? {
+            self.lose_after_end();
+        }
+        Ok(())
     }
 
     /// Returns the number of bytes to peek, at most `most`. On a live stream, waits for one complete event only, since
