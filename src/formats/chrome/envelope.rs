@@ -128,7 +128,7 @@ impl Envelope {
     }
 
     /// Creates the envelope of an array of messages.
-    pub(super) fn of_messages() -> Self {
+    pub(super) fn message_list() -> Self {
         Self { is_message_list: true, ..Self::new() }
     }
 

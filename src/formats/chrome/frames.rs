@@ -69,7 +69,7 @@ struct ChromeFrame {
 
 impl StackFrames {
     /// Returns the table of a document of a live stream that precedes its events. If there is none, it may follow them.
-    pub(super) fn of_stream(text: &[u8]) -> Self {
+    pub(super) fn from_stream(text: &[u8]) -> Self {
         let mut frames = Self { is_awaited: text.is_empty(), ..Self::default() };
         if !frames.is_awaited {
             frames.tables.push(DocumentFrames { start: 0, end: u64::MAX, by_id: FxHashMap::default() });

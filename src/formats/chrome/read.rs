@@ -87,13 +87,13 @@ impl StreamReader for ChromeJson {
         follower.overlapping = OverlappingSpans::for_trace(&head);
         let is_message_list = begins_messages(&head);
         if is_message_list {
-            follower.envelope = Envelope::of_messages();
+            follower.envelope = Envelope::message_list();
         } else if begins_bare(&head) {
             (follower.envelope, follower.position) =
                 (Envelope::bare(), Some(ArrayPosition::Between { comma_due: false }));
         }
         if is_live {
-            follower.stream_frames = Some(StackFrames::of_stream(&[]));
+            follower.stream_frames = Some(StackFrames::from_stream(&[]));
             let bytes_max = BudgetShare::ChromeFrameText.hard_limit_bytes(&context.budget);
             follower.envelope.collect_frames(saturating_len(bytes_max));
         }
@@ -426,7 +426,7 @@ impl<'a> Follower<'a> {
         if let Some(frames) = &mut self.stream_frames
             && let Some(text) = self.envelope.take_frames_text()
         {
-            *frames = StackFrames::of_stream(&text);
+            *frames = StackFrames::from_stream(&text);
             losses.merge(&std::mem::take(&mut frames.losses));
         }
     }

@@ -26,7 +26,7 @@ pub(crate) struct GraphLine<'a> {
     ts_ns: Option<i64>,
     cpu: u32,
     task: Option<GraphTask<'a>>,
-    what: GraphEvent<'a>,
+    event: GraphEvent<'a>,
 }
 
 /// A task, written as `name-pid`.
@@ -71,7 +71,7 @@ impl<'a> GraphLine<'a> {
         if let Some(arrow) = memchr::memmem::find(rest, b"=>")
             && let (Some(before), Some(after)) = (task(&rest[..arrow]), task(&rest[arrow + 2..]))
         {
-            return Some(Self { ts_ns, cpu, task: None, what: GraphEvent::Switch(before, after) });
+            return Some(Self { ts_ns, cpu, task: None, event: GraphEvent::Switch(before, after) });
         }
         let (mut column, mut code) = cell(rest)?;
         let owner = task(column);
@@ -87,18 +87,18 @@ impl<'a> GraphLine<'a> {
         }
         let is_arrow = |text: &[u8]| text.starts_with(b"====") || text.starts_with(b"<===");
         if is_arrow(column) || is_arrow(code) {
-            return Some(Self { ts_ns, cpu, task: owner, what: GraphEvent::Arrow });
+            return Some(Self { ts_ns, cpu, task: owner, event: GraphEvent::Arrow });
         }
         if !is_duration(column) {
             return None;
         }
-        let what = if let Some(text) = code.strip_prefix(b"/*") {
+        let event = if let Some(text) = code.strip_prefix(b"/*") {
             GraphEvent::Comment(text.strip_suffix(b"*/").unwrap_or(text).trim_ascii())
         } else {
             let (side, text) = FunctionText::from_column(code)?;
             GraphEvent::Function(side, text, function_dur_ns(column))
         };
-        Some(Self { ts_ns, cpu, task: owner, what })
+        Some(Self { ts_ns, cpu, task: owner, event })
     }
 }
 
@@ -128,13 +128,13 @@ const WAITING_BYTES_MAX: usize = 16 << 20;
 struct WaitingCall {
     /// A comment has a name only.
     text: KeptFunction,
-    what: WaitingEvent,
+    event: WaitingEvent,
     pos: SourcePos,
 }
 
 impl WaitingCall {
     fn bytes(&self) -> usize {
-        let args = match &self.what {
+        let args = match &self.event {
             WaitingEvent::Call(_) => 0,
             WaitingEvent::Comment { args, .. } => args.len(),
         };
@@ -167,7 +167,7 @@ impl FunctionGraph {
     /// Converts a line to events of the batch.
     pub(crate) fn add_line(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, pos: SourcePos) {
         let cpu = drawn.cpu;
-        if let GraphEvent::Switch(before, after) = drawn.what {
+        if let GraphEvent::Switch(before, after) = drawn.event {
             return self.switch(cpu, before, after, batch, pos);
         }
         if drawn.ts_ns.is_none() && !std::mem::replace(&mut self.has_no_times, true) {
@@ -183,12 +183,12 @@ impl FunctionGraph {
         let mut ended = Vec::new();
         let emit = |text: &FunctionText<'_>, span: &FunctionSpan| {
             if waits {
-                ended.push(WaitingCall { text: (*text).into(), what: WaitingEvent::Call(*span), pos });
+                ended.push(WaitingCall { text: (*text).into(), event: WaitingEvent::Call(*span), pos });
             } else {
                 span.add_span(text, batch.track_with(&owner.key()), batch);
             }
         };
-        let added = match drawn.what {
+        let added = match drawn.event {
             GraphEvent::Function(FunctionSide::Entry, text, _) => self.calls.enter(&at, text),
             GraphEvent::Function(FunctionSide::Leaf, text, dur_ns) => self.calls.leaf(&at, text, dur_ns, emit),
             GraphEvent::Function(FunctionSide::Exit, text, dur_ns) => self.calls.leave(&at, text.result, dur_ns, emit),
@@ -221,9 +221,9 @@ impl FunctionGraph {
     fn add_waiting(&mut self, calls: Vec<WaitingCall>, owner: GraphOwner, batch: &mut BatchBuilder) {
         self.waiting_bytes -= calls.iter().map(WaitingCall::bytes).sum::<usize>();
         let track = batch.track_with(&owner.key());
-        for WaitingCall { text, what, pos } in calls {
+        for WaitingCall { text, event, pos } in calls {
             let text = text.text();
-            match what {
+            match event {
                 WaitingEvent::Call(span) => span.add_span(&text, track, batch),
                 WaitingEvent::Comment { ts_ns, args } => add_comment(text.name, &args, (ts_ns, track), pos, batch),
             }
@@ -246,7 +246,7 @@ impl FunctionGraph {
     fn waiting_comment(&mut self, at: &FunctionMoment, text: &[u8]) -> WaitingCall {
         let text = FunctionText { name: self.write_comment(at, text), ..FunctionText::default() }.into();
         let (ts_ns, args) = (self.calls.time_ns(at), self.args.finish().into());
-        WaitingCall { text, what: WaitingEvent::Comment { ts_ns, args }, pos: at.pos }
+        WaitingCall { text, event: WaitingEvent::Comment { ts_ns, args }, pos: at.pos }
     }
 
     /// Writes the arguments of a comment. Returns its name.

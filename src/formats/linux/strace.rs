@@ -49,8 +49,8 @@ fn parse_record(line: &[u8]) -> Option<StraceRecord<'_>> {
 /// Returns whether the first line is from `strace` with times.
 fn looks_like_strace(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.is_empty() && tracer_message(line).is_none());
-    let is_call = |what| !matches!(what, StraceEvent::Unknown | StraceEvent::Cut { is_by_message: false, .. });
-    lines.next().is_some_and(|line| parse_record(line).is_some_and(|record| is_call(record.what)))
+    let is_call = |event| !matches!(event, StraceEvent::Unknown | StraceEvent::Cut { is_by_message: false, .. });
+    lines.next().is_some_and(|line| parse_record(line).is_some_and(|record| is_call(record.event)))
 }
 
 /// Returns whether the first line is a call from `strace` without times.
@@ -228,12 +228,12 @@ impl Strace {
         let tid = self.threads.tid(record, main_calls, batch, pos);
         self.threads.name(tid, record.comm, batch, pos);
         if record.clock == StraceClock::Machine {
-            self.end_at_next_call(batch, tid, ts_ns, &record.what);
+            self.end_at_next_call(batch, tid, ts_ns, &record.event);
         }
-        let is_shown = record.what != StraceEvent::Skipped;
+        let is_shown = record.event != StraceEvent::Skipped;
         self.last_call = Some(LastCall { tid, start_ns: ts_ns, pos, is_shown });
         let begun = |name: &[u8], args: &[u8]| UnfinishedCall::begin(tid, ts_ns, name, args, pos);
-        match record.what {
+        match record.event {
             StraceEvent::Call { name, args, result, dur_ns } => {
                 let result = (!result.is_empty()).then_some(result);
                 let is_late = |end_ns: i64| (0..=LATE_END_NS).contains(&end_ns.saturating_sub(ts_ns));
@@ -262,7 +262,7 @@ impl Strace {
                 self.last_call = Some(LastCall { tid, start_ns: call.start_ns, pos, is_shown });
                 self.call(batch, &call.complete(tid, dur_ns, (!result.is_empty()).then_some(result), pos));
             }
-            StraceEvent::Again { name, args } => {
+            StraceEvent::Interrupted { name, args } => {
                 let call = self.resumed(batch, tid, name, args);
                 self.wait(batch, tid, call.unwrap_or_else(|| begun(name, args)));
             }

@@ -173,7 +173,7 @@ impl AutoParser<'_> {
             }
             let step = match event {
                 Ok(event) => {
-                    self.builder.add_event(event.what, pos, &mut self.batch);
+                    self.builder.add_event(event.kind, pos, &mut self.batch);
                     event.len as u64
                 }
                 Err(no_event) => {
@@ -193,21 +193,21 @@ impl AutoParser<'_> {
 }
 
 impl AutoEventBuilder {
-    fn add_event(&mut self, what: AutoEventKind<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
+    fn add_event(&mut self, kind: AutoEventKind<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let (AutoEventKind::Enter { ticks, .. } | AutoEventKind::Begin { ticks, .. } | AutoEventKind::End { ticks }) =
-            what;
+            kind;
         if self.is_first_version {
             (self.ticks, self.address) = (0, 0);
         }
         self.ticks = self.ticks.wrapping_add(ticks);
-        if let AutoEventKind::Enter { address, .. } = what {
+        if let AutoEventKind::Enter { address, .. } = kind {
             self.address ^= address;
         }
         let Some(ts_ns) = self.tick.nanos(self.ticks) else { return batch.lose(Loss::BadTime, pos) };
         let tid = Id::Number(self.tid.into());
         let key = TrackKey::thread(Id::None, tid);
         let track = batch.track_with(&key);
-        let event = match what {
+        let event = match kind {
             AutoEventKind::Enter { .. } => {
                 let name = self.functions.name(self.address, pos, batch);
                 Event::new(ts_ns, EventKind::Begin, track, name)

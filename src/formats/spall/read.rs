@@ -121,10 +121,10 @@ impl SpallParser<'_> {
             }
             self.builder.pos = pos;
             let step = match event(VERSION_STREAM, bytes) {
-                Ok(SpallEvent { what: SpallEventKind::StreamEnd, len }) => return self.end_stream(len as u64),
-                Ok(SpallEvent { what: SpallEventKind::Padding(padding), len }) => len as u64 + u64::from(padding),
-                Ok(SpallEvent { what, len }) => {
-                    self.builder.add_event(what, &mut self.batch);
+                Ok(SpallEvent { kind: SpallEventKind::StreamEnd, len }) => return self.end_stream(len as u64),
+                Ok(SpallEvent { kind: SpallEventKind::Padding(padding), len }) => len as u64 + u64::from(padding),
+                Ok(SpallEvent { kind, len }) => {
+                    self.builder.add_event(kind, &mut self.batch);
                     len as u64
                 }
                 Err(NoEvent::Incomplete) => {
@@ -216,7 +216,7 @@ impl SpallParser<'_> {
             let is_cut = bytes.len() < wanted;
             self.builder.pos = SourcePos::Offset(offset);
             let step = match event(self.version, bytes) {
-                Ok(spall_event) => match spall_event.what {
+                Ok(spall_event) => match spall_event.kind {
                     SpallEventKind::StreamEnd => {
                         if left > spall_event.len as u64 {
                             self.lose_after_end();
@@ -224,8 +224,8 @@ impl SpallParser<'_> {
                         left
                     }
                     SpallEventKind::Padding(len) => (spall_event.len as u64 + u64::from(len)).min(left),
-                    what => {
-                        self.builder.add_event(what, &mut self.batch);
+                    kind => {
+                        self.builder.add_event(kind, &mut self.batch);
                         spall_event.len as u64
                     }
                 },
@@ -269,7 +269,7 @@ fn makes_sense(mut bytes: &[u8]) -> bool {
         }
         let Ok(spall_event) = event(VERSION_STREAM, bytes) else { return false };
         let may_be = |at: SpallTime| matches!(at, SpallTime::Float { ticks, .. } if ticks == 0.0 || ticks.is_normal() && ticks > 0.0);
-        let is_good = match spall_event.what {
+        let is_good = match spall_event.kind {
             SpallEventKind::Begin { at, name, args } => {
                 may_be(at) && std::str::from_utf8(name).is_ok() && std::str::from_utf8(args).is_ok()
             }
@@ -285,8 +285,8 @@ fn makes_sense(mut bytes: &[u8]) -> bool {
 }
 
 impl SpallEventBuilder {
-    fn add_event(&mut self, what: SpallEventKind<'_>, batch: &mut BatchBuilder) {
-        let (kind, at, name, args) = match what {
+    fn add_event(&mut self, kind: SpallEventKind<'_>, batch: &mut BatchBuilder) {
+        let (kind, at, name, args) = match kind {
             SpallEventKind::Begin { at, name, args } => (EventKind::Begin, at, name, args),
             SpallEventKind::End { at } => (EventKind::End, at, &b""[..], &b""[..]),
             SpallEventKind::Instant { at, name } => (EventKind::Instant, at, name, &b""[..]),

@@ -50,7 +50,7 @@ pub(super) const EVENT_BYTES_MAX: usize = 20 + 255 + 255;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SpallEvent<'a> {
-    pub(super) what: SpallEventKind<'a>,
+    pub(super) kind: SpallEventKind<'a>,
     pub(super) len: usize,
 }
 
@@ -142,7 +142,7 @@ impl<'a> SpallBytes<'a> {
 pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEvent> {
     let mut front = SpallBytes(bytes);
     let event_type = front.byte()?;
-    let what = match (event_type, version) {
+    let kind = match (event_type, version) {
         (event_type::STREAM_OVER, _) => SpallEventKind::StreamEnd,
         (event_type::BEGIN, VERSION_FIRST | VERSION_STREAM) => {
             front.byte()?; // the category, which no tool shows
@@ -169,13 +169,13 @@ pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEven
         (event_type::NAME_THREAD, VERSION_BUFFERS) => SpallEventKind::ThreadName(front.short_text()?),
         _ => return Err(NoEvent::UnknownType),
     };
-    Ok(SpallEvent { what, len: bytes.len() - front.0.len() })
+    Ok(SpallEvent { kind, len: bytes.len() - front.0.len() })
 }
 
 /// An event of the automatic format.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct AutoEvent<'a> {
-    pub(super) what: AutoEventKind<'a>,
+    pub(super) kind: AutoEventKind<'a>,
     pub(super) len: usize,
 }
 
@@ -237,8 +237,8 @@ impl<'a> AutoEvent<'a> {
     /// Decodes the event at the start of `bytes`.
     pub(super) fn parse(is_first_version: bool, bytes: &'a [u8]) -> Result<Self, NoEvent> {
         let mut front = SpallBytes(bytes);
-        let what = if is_first_version { Self::first_kind(&mut front) } else { Self::kind(&mut front) }?;
-        Ok(Self { what, len: bytes.len() - front.0.len() })
+        let kind = if is_first_version { Self::first_kind(&mut front) } else { Self::kind(&mut front) }?;
+        Ok(Self { kind, len: bytes.len() - front.0.len() })
     }
 
     /// Decodes an event of version 1, whose time and address are absolute.

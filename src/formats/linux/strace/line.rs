@@ -36,7 +36,7 @@ pub(super) struct StraceRecord<'a> {
     pub(super) comm: &'a [u8],
     pub(super) ns: i64,
     pub(super) clock: StraceClock,
-    pub(super) what: StraceEvent<'a>,
+    pub(super) event: StraceEvent<'a>,
 }
 
 /// The clock of a time, which was rounded down to a multiple of its tick.
@@ -77,7 +77,7 @@ pub(super) enum StraceEvent<'a> {
         new_id: i64,
     },
     /// A call that is interrupted at its end: `<... name resumed>args <unfinished ...>`.
-    Again {
+    Interrupted {
         name: &'a [u8],
         args: &'a [u8],
     },
@@ -131,10 +131,10 @@ impl<'a> StraceRecord<'a> {
             let clock = if is_utc { StraceClock::Utc { tick_ns } } else { StraceClock::Distance { tick_ns } };
             (nanos_from_seconds(time).ok().filter(|&ns| ns >= 0)?, clock)
         };
-        let what = StraceEvent::from_text(without_notes(rest));
+        let event = StraceEvent::from_text(without_notes(rest));
         // Rows of the summary table also start with decimal numbers.
-        let is_record = !matches!(clock, StraceClock::Distance { .. }) || what != StraceEvent::Unknown;
-        is_record.then_some(Self { tid, comm, ns, clock, what })
+        let is_record = !matches!(clock, StraceClock::Distance { .. }) || event != StraceEvent::Unknown;
+        is_record.then_some(Self { tid, comm, ns, clock, event })
     }
 }
 
@@ -209,9 +209,9 @@ impl<'a> StraceEvent<'a> {
         if let Some(resumed) = rest.strip_prefix(b"<... ") {
             let Some(end) = memchr::memmem::find(resumed, b" resumed>") else { return Self::Unknown };
             let name = &resumed[..end];
-            return match CallRest::of_resumed(&resumed[end + b" resumed>".len()..]) {
+            return match CallRest::from_resumed(&resumed[end + b" resumed>".len()..]) {
                 CallRest::Done { args, result, dur_ns } => Self::Resumed { name, args, result, dur_ns },
-                CallRest::Unfinished { args } | CallRest::PidChanged { args, .. } => Self::Again { name, args },
+                CallRest::Unfinished { args } | CallRest::PidChanged { args, .. } => Self::Interrupted { name, args },
                 CallRest::Cut { args, is_by_message } => Self::Cut { name, args, is_resumed: true, is_by_message },
             };
         }
@@ -341,7 +341,7 @@ impl<'a> CallRest<'a> {
 
     /// Parses the end of a call, whose result may be missing: `ltrace -S` prints none for a call that a signal
     /// interrupts.
-    fn of_resumed(rest: &'a [u8]) -> Self {
+    fn from_resumed(rest: &'a [u8]) -> Self {
         match Self::from_text(rest) {
             Self::Cut { is_by_message: false, .. } if is_closed(rest) => {
                 let (args, result, dur_ns) = ended(rest);
@@ -396,9 +396,9 @@ pub(super) fn attached_process(line: &[u8]) -> Option<i64> {
 
 /// Parses `strace: Process 12 attached`, also `detached` and `attached with 3 threads`.
 fn process_message(text: &[u8]) -> Option<ProcessMessage> {
-    let (id, what) = split_word(text.strip_prefix(MESSAGE)?);
-    let is_attached = what == b"attached" || what.starts_with(b"attached with ");
-    (is_attached || what == b"detached").then_some(())?;
+    let (id, change) = split_word(text.strip_prefix(MESSAGE)?);
+    let is_attached = change == b"attached" || change.starts_with(b"attached with ");
+    (is_attached || change == b"detached").then_some(())?;
     Some(ProcessMessage { id: number(id)?, is_attached })
 }
 

@@ -40,12 +40,12 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
     if column.is_none() && !is_own() {
         return None;
     }
-    let what = match ns {
+    let event = match ns {
         Some(_) => event(call, dur_ns),
         // It started before the recording, and its end is unknown.
         None => StraceEvent::Skipped,
     };
-    Some(StraceRecord { tid, comm, ns: ns.unwrap_or(0), clock: StraceClock::Machine, what })
+    Some(StraceRecord { tid, comm, ns: ns.unwrap_or(0), clock: StraceClock::Machine, event })
 }
 
 /// Returns the time of a call. A call of another CPU may start before the first call. `perf trace` prints that

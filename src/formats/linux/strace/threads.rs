@@ -73,7 +73,7 @@ impl LineThreads {
         pos: SourcePos,
     ) -> i64 {
         let tid = if let Some(id) = record.tid {
-            if self.main_id.is_none() && self.may_be_main(id, record.what, main_calls) {
+            if self.main_id.is_none() && self.may_be_main(id, record.event, main_calls) {
                 self.set_main(id, batch, pos);
             }
             self.tid_of(id)
@@ -89,7 +89,7 @@ impl LineThreads {
             self.running.insert(tid);
         }
         if self.main_id.is_none()
-            && let Some(child) = created_thread(record.what)
+            && let Some(child) = created_thread(record.event)
         {
             self.add_child(child);
         }
@@ -119,7 +119,7 @@ impl LineThreads {
 
     /// Returns the exited thread if a line is the first line of another thread with its id.
     pub(super) fn replaced(&self, record: &StraceRecord<'_>) -> Option<i64> {
-        let begins = match record.what {
+        let begins = match record.event {
             StraceEvent::Call { .. } | StraceEvent::Begun { .. } | StraceEvent::Instant { .. } => true,
             // A new process begins with the end of its creation.
             StraceEvent::Resumed { name, result, .. } => is_fork(name) && result == b"0",
@@ -254,15 +254,15 @@ impl LineThreads {
     }
 
     /// Returns whether a line with an id may be of the thread that had none so far.
-    fn may_be_main<'a>(&self, id: i64, what: StraceEvent<'_>, mut main_calls: impl Iterator<Item = &'a [u8]>) -> bool {
+    fn may_be_main<'a>(&self, id: i64, event: StraceEvent<'_>, mut main_calls: impl Iterator<Item = &'a [u8]>) -> bool {
         if !self.has_lines_without_id || self.children.contains(&id) {
             return false;
         }
         // While the main thread is in a call, its next line ends the call.
         let mut is_in_call = |name: &[u8]| main_calls.by_ref().any(|call| call.ends_with(name));
-        match what {
+        match event {
             StraceEvent::Resumed { name, result, .. } => !(is_fork(name) && result == b"0") && is_in_call(name),
-            StraceEvent::Again { name, .. } | StraceEvent::Cut { name, is_resumed: true, .. } => is_in_call(name),
+            StraceEvent::Interrupted { name, .. } | StraceEvent::Cut { name, is_resumed: true, .. } => is_in_call(name),
             StraceEvent::Note(_) | StraceEvent::Instant { .. } => true,
             _ => main_calls.next().is_none(),
         }
@@ -304,8 +304,8 @@ fn is_fork(name: &[u8]) -> bool {
 }
 
 /// Returns the thread that a call has created.
-fn created_thread(what: StraceEvent<'_>) -> Option<i64> {
-    match what {
+fn created_thread(event: StraceEvent<'_>) -> Option<i64> {
+    match event {
         StraceEvent::Call { name, result, .. } | StraceEvent::Resumed { name, result, .. } if is_fork(name) => {
             new_id(result)
         }
