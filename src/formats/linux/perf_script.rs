@@ -1,9 +1,9 @@
 //! Text of `perf script`. Each event is a line `comm pid/tid [cpu] time: period event: fields`, then the stack,
-//! innermost frame first, and an empty line. An event with a stack is a sample, and so is one without fields, except of
-//! a system call. Scheduler events also become scheduling, system calls spans, others instants. Names stay as `perf`
-//! prints them; unresolved addresses are named after their file, as in `[libc.so.6]`. Lines without times are placed a
-//! millisecond apart, which is reported as a loss. Source lines of frames are arguments. Branches, registers and
-//! instructions are ignored.
+//! innermost frame first, and an empty line. An event with a stack is a sample, and so is an event without fields,
+//! except a system call. Scheduler events also become scheduling, system calls spans, others instants. Names stay as
+//! `perf` prints them; unresolved addresses are named after their file, as in `[libc.so.6]`. Lines without times are
+//! placed a millisecond apart, which is reported as a loss. Source lines of frames are arguments. Branches, registers
+//! and instructions are ignored.
 
 mod header;
 mod messages;
@@ -343,7 +343,7 @@ impl PerfScript {
         }
     }
 
-    /// Parses a header with a time, or one without if the text has no times.
+    /// Parses a header with a time, or without if the text has no times.
     fn header<'a>(&self, bytes: &'a [u8], is_indented: bool) -> Option<ScriptHeader<'a>> {
         let header = ScriptHeader::from_line(bytes).or_else(|| {
             // Lines with a time but no program start with spaces.
@@ -376,11 +376,11 @@ impl PerfScript {
         }
     }
 
-    /// Adds a source line to the frame above it. Returns whether the line is one.
+    /// Adds a source line to the frame above it. Returns whether this is a source line.
     fn add_source_line(&mut self, bytes: &[u8]) -> bool {
         let Some(location) = source_line(bytes) else { return false };
         let Some(frame) = self.frames.last_mut() else {
-            // A tracepoint without a stack has one as well, and no frame for it.
+            // A tracepoint without a stack also has a source line, and no frame for it.
             return self.pending.as_ref().is_some_and(|pending| pending.is_emitted);
         };
         if !location.is_empty() {
@@ -488,8 +488,8 @@ impl PerfScript {
         number
     }
 
-    /// Adds the source lines of the frames as an argument, innermost first; an unknown one is empty. As parts of names
-    /// they would split a function into one function per line.
+    /// Adds the source lines of the frames as an argument, innermost first; an unknown source line is empty. As parts
+    /// of names they would split a function into one function per line.
     fn write_lines(&mut self) {
         if self.frames.iter().all(|frame| frame.line.is_empty()) {
             return;

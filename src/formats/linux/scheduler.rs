@@ -190,7 +190,7 @@ impl Scheduler {
     }
 
     /// Sets the process of a running thread. Tracks of the thread from before its process was known move to it. If the
-    /// process was another one, the id has a new thread.
+    /// thread had another process, its id belongs to a new thread.
     pub(crate) fn learn_process(&mut self, batch: &mut BatchBuilder, tid: i64, pid: i64) {
         let before = self.process_of.get(tid).copied();
         if before == Some(OwnProcess::Stated(pid)) {
@@ -233,8 +233,8 @@ impl Scheduler {
         self.process_of.get(tid).and_then(|process| process.stated())
     }
 
-    /// Returns the process for the tracks and names of a thread: its own number until an event states another one, to
-    /// which they then move.
+    /// Returns the process for the tracks and names of a thread: its own number until an event states another, to which
+    /// they then move.
     pub(crate) fn process_or_own(&mut self, tid: i64) -> i64 {
         let process = self.process_of.get_or_add(tid, THREADS_MAX, || OwnProcess::Assumed);
         process.and_then(|process| process.stated()).unwrap_or(tid)
@@ -296,7 +296,7 @@ impl Scheduler {
     }
 
     /// Adds the stack of the last switch, a row of the batch: the time off CPU of the previous thread begins. A stack
-    /// that is separate from its event belongs to the last one on its `cpu`. Does nothing if another event was last.
+    /// that is separate from its event belongs to the last event on its `cpu`. Does nothing if another event was last.
     pub(crate) fn add_switch_stack(
         &mut self,
         batch: &mut BatchBuilder,
@@ -337,7 +337,7 @@ impl Scheduler {
         batch.push(Event { detail, flags: state.flags(), ..Event::new(ts_ns, EventKind::State, track, name) });
     }
 
-    /// Adds a `sched_waking` or a `sched_wakeup`, of which the first counts. `waker` is the thread that emitted the
+    /// Adds a `sched_waking` or a `sched_wakeup`; the first of both counts. `waker` is the thread that emitted the
     /// event, if known.
     pub(crate) fn wake(
         &mut self,
@@ -408,7 +408,7 @@ impl Scheduler {
         }
     }
 
-    /// Ends the state of a thread, which enters none.
+    /// Ends the state of a thread without entering another.
     pub(crate) fn leave(&mut self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64, pos: SourcePos) {
         let task = SchedulerTask { tid, ..SchedulerTask::default() };
         self.enter(batch, ts_ns, &task, NewState::NONE, pos);

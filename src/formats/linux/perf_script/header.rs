@@ -109,7 +109,7 @@ impl<'a> ScriptHeader<'a> {
         (!event.is_empty() && !before.is_empty()).then(|| Self { event, ..Self::bare(before, true) })
     }
 
-    /// Parses a line without a time and an event, such as `comm pid/tid [cpu] period`. Any text is one. Without
+    /// Parses a line without a time and an event, such as `comm pid/tid [cpu] period`. Any text is such a line. Without
     /// `has_ids`, a number after the name belongs to it.
     pub(super) fn bare(line: &'a [u8], has_ids: bool) -> Self {
         let (before, period) = split_period(line.trim_ascii_end());

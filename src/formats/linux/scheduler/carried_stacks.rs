@@ -89,7 +89,7 @@ impl CarriedStacks {
         self.is_full() && (!self.is_crowded || self.refusals >= REFUSALS_PER_CLEANING)
     }
 
-    /// Drops all rows except those of these stacks, which get new indices.
+    /// Drops all rows except for the retained stacks, which get new indices.
     pub(super) fn retain<'s>(&mut self, retained: impl Iterator<Item = &'s mut StackIdx>) {
         let former = std::mem::replace(self, Self::with_rows(self.rows_max));
         let mut known = FxHashMap::default();

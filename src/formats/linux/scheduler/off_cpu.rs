@@ -9,7 +9,7 @@
 //! of long waits are collected and added together: chunks with very early events would stay open while they are
 //! sorted. Which ones are collected does not depend on batches, and thus neither does the order of the samples.
 //!
-//! The naive way searches all later events for the first one that shows that the thread runs again.
+//! The naive way searches all later events for the first that shows that the thread runs again.
 
 use rustc_hash::FxHashMap;
 
@@ -63,7 +63,7 @@ pub(super) struct OffCpu {
 }
 
 impl OffCpu {
-    /// Handles a switch on a CPU: the previous thread has run until now, and the next one runs from now on. `key_of`
+    /// Handles a switch on a CPU: the previous thread has run until now, and the next thread runs from now on. `key_of`
     /// returns the track of a thread.
     pub(super) fn switch(
         &mut self,
@@ -109,8 +109,8 @@ impl OffCpu {
         }
     }
 
-    /// Adds the stack of the last switch-out on a CPU, or of the last one at all, a row of the batch. Does nothing
-    /// after another event.
+    /// Adds the stack, a row of the batch, of the last switch-out on a CPU, or on any CPU. Does nothing after another
+    /// event.
     pub(super) fn add_stack(
         &mut self,
         batch: &mut BatchBuilder,

@@ -72,7 +72,7 @@ impl TaskChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskState(u16);
 
-/// State bits since Linux 4.14, then those of older kernels only.
+/// State bits since Linux 4.14, then the bits of older kernels only.
 const STATES: [(u16, char, &str); 12] = [
     (0x01, 'S', "Sleeping"),
     (0x02, 'D', "Uninterruptible sleep"),
