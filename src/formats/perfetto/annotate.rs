@@ -15,7 +15,7 @@ const KEYS_MAX: usize = 1 << 16;
 /// Largest number of members whose keys are compared one by one.
 const PLAIN_MEMBERS_MAX: usize = 16;
 
-/// Perfetto shows annotation keys with this prefix, so the writer strips it from keys that have it.
+/// Perfetto shows annotation keys with this prefix, so the writer strips it from keys.
 const PREFIX: &str = "debug.";
 
 /// Value of `PROTO_TYPE_NAME_IID` that marks a key to be shown without the prefix. Only this program writes and reads

@@ -1,5 +1,5 @@
 //! Interns stacks, frames and mappings of a Perfetto trace that is written, each once. Frames are functions by name and
-//! module. Addresses of functions are made up, since a trace has none for functions that were looked up.
+//! module. Addresses of functions are made up, since a trace has no addresses of symbolized functions.
 
 use rustc_hash::FxHashMap;
 
@@ -13,7 +13,7 @@ use crate::model::{Module, NameIdx, Names, StackIdx, Stacks};
 /// The mapping of frames without a module: Perfetto drops frames without a mapping.
 const NO_MODULE: u64 = 1;
 
-/// Bit of the made-up addresses of functions, which are outside any file, so that no tool looks them up.
+/// Bit of the made-up addresses of functions. They are outside any file, so that no tool symbolizes them.
 pub(super) const MADE_UP_ADDRESS_BIT: u64 = 1 << 62;
 
 #[derive(Debug)]

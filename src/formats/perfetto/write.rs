@@ -1,17 +1,12 @@
 //! Writes events as a Perfetto trace, one packet each, in the order of the calls. All packets form one sequence; names,
 //! categories, argument keys, stacks and frames are interned at first use. Never sorts, pairs or nests.
 //!
-//! | event | written as |
-//! |---|---|
-//! | span begin, end | a slice begin and end, on its own track or on an overlap track |
-//! | instant | an instant |
-//! | counter | a value of a counter track |
-//! | flow | an id of the event that it binds to, or a legacy flow event if it binds by time |
-//! | sample | a `PerfSample` with an interned callstack |
-//! | CPU run, thread state | generic kernel thread state changes, if the part has the runs of all states |
-//! | group of tracks | a parent track, for counters and tracks whose names begin with that of the group |
-//! | offset to UTC | a clock snapshot |
-//! | process, thread | descriptors, before all events; made-up numbers for ids that are text or missing |
+//! | event | written as | |---|---| | span begin, end | a slice begin and end, on its own track or on an overlap track
+//! | | instant | an instant | | counter | a value of a counter track | | flow | an id of the event that it binds to, or
+//! a legacy flow event if it binds by time | | sample | a `PerfSample` with an interned callstack | | CPU run, thread
+//! state | generic kernel thread state changes, if the part has the runs of all states | | group of tracks | a parent
+//! track, for counters and tracks whose names begin with the name of the group | | offset to UTC | a clock snapshot | |
+//! process, thread | descriptors, before all events; made-up numbers for ids that are text or missing |
 //!
 //! Times cannot be negative in this format, so a trace that starts before 0 is shifted to start at 0. Thread times are
 //! whole microseconds.
@@ -46,13 +41,13 @@ use crate::model::{
 
 /// The packet sequence of all packets.
 const SEQUENCE: u64 = 1;
-/// First number for an id that is text or missing: above the ids of real systems, within the range of the format.
+/// First number for ids that are text or missing: above the ids of real systems, within the range of the format.
 const MADE_UP_IDS: i64 = 0x7000_0000;
 /// Number of track index bits in a uuid; the bits above are the overlap row.
 const OVERLAP_SHIFT: u32 = 32;
-/// Bit that distinguishes uuids of processes from those of tracks.
+/// Bit that distinguishes uuids of processes from uuids of tracks.
 const PROCESS_BIT: u64 = 1 << 62;
-/// Bit that distinguishes uuids of groups from those of tracks.
+/// Bit that distinguishes uuids of groups from uuids of tracks.
 const GROUP_BIT: u64 = 1 << 63;
 
 /// A flow that binds to an event, and whether it ends there.
@@ -66,7 +61,7 @@ pub(crate) struct FlowOf {
 #[derive(Debug, Default)]
 struct SampleTimebase {
     event: Box<str>,
-    /// Unit of the period; empty for that of the event.
+    /// Unit of the period; empty for the unit of the event.
     unit: Box<str>,
     period: Option<u64>,
     /// Whether the times of the samples only place them side by side.
@@ -476,7 +471,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
-    /// Returns the track uuid of an event, which may be that of its process, or 0 for the root track.
+    /// Returns the track uuid of an event: a track, its process, or 0 for the root track.
     fn track_uuid(&self, event: &Event) -> u64 {
         match self.tracks.tracks.get(event.track.index()) {
             Some(track) if track.key.kind == TrackKind::Global => 0,
@@ -547,8 +542,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 }
 
 /// Returns whether CPU runs and thread states can be written as state changes. They need numeric ids, and states need
-/// runs, since a running thread has a CPU. A thread without a process would get one. State changes have no file, so
-/// those of several files would be mixed up.
+/// runs, since a running thread has a CPU. A thread without a process would get one. State changes do not name a file,
+/// so state changes of several files would be mixed up.
 pub(crate) fn has_tasks(tracks: &TrackTables) -> bool {
     let tracks_of_kind = |kind| tracks.tracks.iter().filter(move |track| track.key.kind == kind);
     let is_number = |track: &Track| matches!(track.key.tid, Id::Number(_));

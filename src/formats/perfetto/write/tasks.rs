@@ -1,4 +1,4 @@
-//! State changes of threads, as those of a generic kernel.
+//! State changes of threads, in the form of a generic kernel.
 
 use std::io::{self, Write};
 
