@@ -22,7 +22,7 @@ pub(super) const FTRACE_CLOCK: u64 = BOOTTIME;
 /// Limit for stored readings, 32 MiB; snapshots are seconds apart.
 const READINGS_MAX: usize = 2 << 20;
 
-/// Limit for clocks in a snapshot; real ones have about ten.
+/// Limit for clocks in a snapshot; real snapshots have about ten.
 const CLOCKS_IN_SNAPSHOT_MAX: usize = 32;
 
 /// Limit for links of a clock, since an event whose clock has no link to the trace clock searches all of them.
@@ -37,7 +37,7 @@ pub(super) struct Clocks {
     /// The trace clock, set by the first snapshot.
     primary: Option<usize>,
     rows: FxHashMap<ClockKey, usize>,
-    /// The most recently used clock, which nearly always is the next one too.
+    /// The most recently used clock, which is nearly always the next too.
     recent: Option<(ClockKey, usize)>,
     all: Vec<Clock>,
     readings: usize,

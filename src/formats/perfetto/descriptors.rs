@@ -25,7 +25,7 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, Loss, Losses, Metadata, SourcePos};
 
-/// Limit for a chain of parents; a longer one is a cycle or an attack.
+/// Limit for a chain of parents; a longer chain is a cycle or an attack.
 pub(super) const PARENTS_MAX: usize = 128;
 
 /// Limit for track descriptors, about 500 MiB, and for threads with a process. Chromium may have a descriptor for each
@@ -288,7 +288,7 @@ impl Descriptors {
         self.by_uuid.entry(uuid).or_default().update(descriptor);
     }
 
-    /// Adds the name and the rank of a track as those of its thread or process.
+    /// Adds the name and the rank of a track to its thread or process.
     fn name_and_order(&mut self, descriptor: &Descriptor) {
         let (name, sort_index) = (descriptor.name.clone(), descriptor.rank);
         let (has_name, has_rank) = (!name.is_empty(), sort_index != 0);
@@ -509,7 +509,7 @@ fn is_before_4_14(release: &[u8]) -> bool {
 pub(super) struct PerfettoThread<'a> {
     pub(super) pid: i64,
     pub(super) tid: i64,
-    /// Whether `tid` is its id, and does not stand for a missing one.
+    /// Whether `tid` is its id, not a number in place of a missing id.
     pub(super) has_id: bool,
     pub(super) name: &'a [u8],
     pub(super) sort_index: Option<i64>,

@@ -327,7 +327,7 @@ impl SystemEventBuilder<'_> {
         }
     }
 
-    /// Adds the operation that ends. The end of one that began before the recording is an instant.
+    /// Adds the operation that ends. The end of an operation that began before the recording is an instant.
     fn end_operation(&mut self, (ts_ns, tid): (i64, i64), bytes: &[u8]) {
         let request = bytes.number(file_op_end::IRP_PTR);
         let Some(operation) = self.state.devices.file_operations.remove(&request) else {
@@ -376,7 +376,7 @@ impl SystemEventBuilder<'_> {
         self.push_message(operation.ts_ns, track, operation.name.as_bytes(), Some(b"file"));
     }
 
-    /// Returns the process of a thread, or one with the number of the thread if it is unknown.
+    /// Returns the process of a thread. An unknown process gets the number of the thread.
     fn process_of(&mut self, tid: i64) -> Id {
         let pid = self.pid_of(tid);
         self.tracks.process_now(pid)

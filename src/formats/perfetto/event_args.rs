@@ -69,7 +69,7 @@ impl PerfettoEventBuilder<'_> {
         }
     }
 
-    /// Writes a field that is an argument of every kind of event. Returns whether it is one.
+    /// Writes a field that is an argument of every kind of event. Returns whether this is such a field.
     fn write_arg(&mut self, number: FieldNumber, value: ProtoValue<'_>) -> bool {
         let texts = &self.sequence.texts;
         let losses = self.batch.losses();

@@ -92,7 +92,7 @@ impl PerfettoEventBuilder<'_> {
             Some(legacy) if event.name_iid == 0 => legacy.name_iid,
             _ => event.name_iid,
         };
-        // Iid 0 means no category, but in `CATEGORY_IIDS` it is the iid of a missing one.
+        // Iid 0 means no category, but in `CATEGORY_IIDS` it means a missing category.
         let has_known_category = event.categories == 0 || event.categories == 1 && event.category_iid != 0;
         let is_simple = event.name.is_none() && has_known_category && !event.has_inline_category;
         if is_simple
@@ -148,7 +148,8 @@ impl PerfettoEventBuilder<'_> {
         row
     }
 
-    /// Returns the track of the event: its own, else that of the sequence, of its thread, or the root track.
+    /// Returns the track of the event: its own track, else the track of the sequence or of its thread, or the root
+    /// track.
     #[inline]
     pub(super) fn event_track(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
         if let Some(legacy) = event.legacy.filter(|_| event.track == Some(0))

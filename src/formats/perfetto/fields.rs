@@ -1,5 +1,5 @@
-//! Field numbers and enum values of the Perfetto messages that the reader and the writer use. Names are those of the
-//! public .proto files; a test checks all numbers against a table generated from them.
+//! Field numbers and enum values of the Perfetto messages that the reader and the writer use. Names are the same as in
+//! the public .proto files; a test checks all numbers against a table generated from them.
 
 use crate::formats::protobuf::numbers::proto_numbers;
 

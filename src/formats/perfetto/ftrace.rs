@@ -51,7 +51,7 @@ pub(super) struct SystemState {
     calls: ThreadCalls,
     /// Events that wait for older ones, by sequence.
     windows: BTreeMap<u32, KernelWindow>,
-    /// Limit for the memory of all of them.
+    /// Limit for the memory of the waiting events.
     waiting_bytes_max: usize,
     is_live: bool,
     /// The thread on each CPU by the last switch of compact scheduling, also the idle one.
@@ -149,7 +149,7 @@ impl<'t> SystemEventBuilder<'t> {
             self.batch.lose(Loss::BadRecord, self.pos);
         }
         let shift_ns = ftrace_ns.and_then(|ftrace_ns| boot_ns?.checked_sub(ftrace_ns)).unwrap_or(0);
-        // Snapshots have only one other kernel clock, the raw one.
+        // Snapshots have only one other kernel clock, the raw clock.
         let clock = match clock {
             ftrace_clock::FTRACE_CLOCK_MONO_RAW => BundleClock { id: builtin_clock::MONOTONIC_RAW, shift_ns: 0 },
             _ => BundleClock { id: FTRACE_CLOCK, shift_ns },
@@ -214,7 +214,7 @@ impl<'t> SystemEventBuilder<'t> {
         }
     }
 
-    /// Adds the runs that last to the end of the trace, and the events that waited for later ones.
+    /// Adds the runs that last to the end of the trace, and the events that still wait.
     pub(super) fn finish(&mut self, emit: EmitBatch<'_>) -> Result<(), ReadError> {
         for mut window in mem::take(&mut self.state.windows).into_values() {
             self.add_events(&window.take_until(i64::MAX), emit)?;
@@ -352,7 +352,7 @@ impl<'t> SystemEventBuilder<'t> {
         self.state.scheduler.rename(self.batch, tid, name, self.pos);
     }
 
-    /// Sets the name of a thread; of the one that emitted the event if it states none.
+    /// Sets the name of a thread. Without a stated thread, this is the emitter of the event.
     fn rename_task(&mut self, emitter: i64, bytes: &[u8]) {
         let (mut tid, mut name) = (emitter, &b""[..]);
         for field in Fields::new(bytes) {
@@ -365,7 +365,7 @@ impl<'t> SystemEventBuilder<'t> {
         self.state.scheduler.rename(self.batch, tid, name, self.pos);
     }
 
-    /// Handles the three messages of a thread that is woken, which share their fields.
+    /// Handles the three wakeup messages, which share their fields.
     fn wake(&mut self, ts_ns: i64, waker: i64, bytes: &[u8]) {
         let mut task = SchedulerTask::default();
         for field in Fields::new(bytes) {

@@ -101,7 +101,7 @@ pub(super) fn state_number(letters: &str) -> u64 {
     }
 }
 
-/// Returns whether the format has the state of these letters, or they are not those of a state.
+/// Returns whether the format has the state with these letters. Also true for letters of no state.
 pub(super) fn has_state(letters: &str) -> bool {
     TaskState::from_letters(letters.as_bytes()).is_none() || change(state_number(letters)).letters() == letters
 }

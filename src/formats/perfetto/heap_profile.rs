@@ -1,6 +1,6 @@
-//! Heap profiles of Android: the bytes that each stack has allocated since the previous profile, those in use, and
-//! those in use at the maximum. They become samples at the time of the profile, on one track of the process for each of
-//! these.
+//! Heap profiles of Android: the bytes that each stack has allocated since the previous profile, its bytes in use, and
+//! its bytes in use at the maximum. They become samples at the time of the profile, on one track of the process for
+//! each of these.
 
 use xxhash_rust::xxh3::xxh3_64;
 

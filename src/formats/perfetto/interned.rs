@@ -17,7 +17,7 @@ pub(super) fn is_dense(iid: u64, len: usize) -> bool {
 }
 
 /// A table by iid; writers count iids up from small numbers. A trace may have a hundred thousand sequences with twenty
-/// tables each, nearly all of them empty, so an empty one is a pointer.
+/// tables each, nearly all of them empty, so an empty table is a pointer.
 #[derive(Debug)]
 pub(super) struct Interned<T>(Option<Box<InternedRows<T>>>);
 
@@ -87,7 +87,7 @@ impl<'r> InternCharge<'r> {
         self.is_over
     }
 
-    /// Puts a value into a table. Beyond the limit, a new iid is refused. A known one gets the default, so that no
+    /// Puts a value into a table. Beyond the limit, a new iid is refused. A known iid gets the default, so that no
     /// event gets an earlier value.
     pub(super) fn put<T: InternedValue>(&mut self, table: &mut Interned<T>, iid: u64, value: T) {
         let earlier_bytes = table.get(iid).map(T::heap_bytes);

@@ -167,7 +167,7 @@ impl SystemEventBuilder<'_> {
         true
     }
 
-    /// Keeps the thread that queues commands for a context of an Adreno GPU.
+    /// Records the thread that queues commands for a context of an Adreno GPU.
     fn queue_adreno(&mut self, event: &KernelEvent<'_>) {
         let contexts = &mut self.state.devices.adreno.contexts;
         let context = event.bytes.number(adreno_queued::ID);
@@ -347,8 +347,8 @@ impl SystemEventBuilder<'_> {
         })
     }
 
-    /// Begins or ends a span. Returns false for the end of one that began before the recording, and for a buffer, whose
-    /// event has counters too.
+    /// Begins or ends a span. Returns false for the end of a span that began before the recording, and for a buffer,
+    /// whose event also has counters.
     fn push_device_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>, span: DeviceSpan) -> bool {
         let DeviceSpan { is_begin, track, name, category, id } = span;
         let is_buffer = event.number == ftrace_event::DMA_HEAP_STAT;

@@ -1,5 +1,5 @@
 //! Jobs of GPU schedulers, and fences of DMA buffers: spans on a track for each ring and timeline. Both run in order,
-//! so a job begins when the one before it is done.
+//! so a job begins when the previous job is done.
 
 use super::ftrace::SystemEventBuilder;
 use super::kernel_fields::{
@@ -90,13 +90,13 @@ impl SystemEventBuilder<'_> {
         }
     }
 
-    /// Queues a job. A fence that is still in flight belongs to a job whose end was lost.
+    /// Queues a job. A fence still in flight belongs to a job whose end was lost.
     fn queue_job(&mut self, ts_ns: i64, job: QueuedJob, track: &str) {
         self.end_job(ts_ns, job.fence);
         self.queue(ts_ns, job, track);
     }
 
-    /// Ends the job of a fence. The end of one that began before the recording is an instant.
+    /// Ends the job of a fence. The end of a job that began before the recording is an instant.
     fn end_by(&mut self, ts_ns: i64, fence: Fence, event: &KernelEvent<'_>) {
         if !self.end_job(ts_ns, fence) {
             self.push_instant(ts_ns, event);
@@ -120,7 +120,8 @@ impl SystemEventBuilder<'_> {
         }
     }
 
-    /// Ends the job of a fence and those queued before it, and begins the next one. Returns false if none is in flight.
+    /// Ends the job of a fence and all jobs queued before it, and begins the next job. Returns false if none is in
+    /// flight.
     fn end_job(&mut self, ts_ns: i64, fence: Fence) -> bool {
         let Some(track) = self.state.job_queues.track_of.remove(&fence) else { return false };
         loop {

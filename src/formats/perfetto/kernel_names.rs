@@ -21,7 +21,7 @@ pub(super) enum NamePart {
     TextField(FieldNumber),
     /// The table entry of a number, or the number itself.
     Known(FieldNumber, &'static [(u64, &'static str)]),
-    /// A kernel function by interned name, or by address. Its field is also that of [`function_field`].
+    /// A kernel function by interned name, or by address. [`function_field`] returns the same field.
     Function(FieldNumber),
     /// The CPU of the event.
     Cpu,

@@ -54,8 +54,8 @@ impl KernelTypes {
         self.0.get(&event).or_else(|| BUILT_IN.get(&event))
     }
 
-    /// Adds the event of a descriptor in a bundle. Fails if there are too many, or if a number in it is not that of a
-    /// field.
+    /// Adds the event of a descriptor in a bundle. Fails if there are too many, or if a number in it is no field
+    /// number.
     pub(super) fn describe(&mut self, descriptor: &[u8]) -> Result<(), Loss> {
         let (mut event, mut described) = (FieldNumber::NONE, KernelEventType::default());
         for field in Fields::new(descriptor) {
@@ -73,7 +73,7 @@ impl KernelTypes {
     }
 }
 
-/// Reads the descriptor of a message. Fails if a number in it is not that of a field.
+/// Reads the descriptor of a message. Fails if a number in it is no field number.
 fn described_type(bytes: &[u8]) -> Result<KernelEventType, Loss> {
     let mut described = KernelEventType::default();
     for part in Fields::new(bytes) {

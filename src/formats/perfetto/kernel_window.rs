@@ -1,9 +1,9 @@
-//! Sorts the kernel events of all CPUs by time, since many of them make sense only after those of other CPUs: the end
+//! Sorts the kernel events of all CPUs by time, since many of them make sense only after events of other CPUs: the end
 //! of a request, the reply of a call, the first event of a new thread.
 //!
-//! The recorder reads the buffer of one CPU after the other, in cycles, and skips those without events. So a CPU number
-//! below the previous one begins a cycle. After a cycle, no event is older than the newest one of the cycle before,
-//! unless its CPU had more events than the recorder reads at once: then none is older than the last one of its CPU.
+//! The recorder reads the buffer of one CPU after the other, in cycles, and skips empty buffers. So a CPU number below
+//! the previous one begins a cycle. After a cycle, no event is older than the newest event of the cycle before. If a
+//! CPU had more events than the recorder reads at once, its events are not older than the last event of this CPU.
 //!
 //! Equivalent to a stable sort of all events by time, if the memory suffices.
 
@@ -75,12 +75,12 @@ pub(super) struct KernelWindow {
     cpu: Option<u64>,
     /// Newest time of that CPU in this cycle.
     cpu_end_ns: Option<i64>,
-    /// The oldest of the ends of the CPUs before it in this cycle.
+    /// Oldest end of the CPUs before this CPU in the cycle.
     oldest_end_ns: Option<i64>,
     newest_ns: Option<i64>,
-    /// Newest time of all cycles but this one.
+    /// Newest time of all earlier cycles.
     earlier_newest_ns: Option<i64>,
-    /// Newest time of the events that were taken for want of memory.
+    /// Newest time of the events that were emitted early for lack of memory.
     early_ns: Option<i64>,
 }
 

@@ -3,7 +3,7 @@
 use super::fields::legacy_event;
 use crate::formats::protobuf::decode::Fields;
 
-/// The fields of a legacy event, which mirror those of Chrome JSON.
+/// The fields of a legacy event, as in Chrome JSON.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Legacy<'a> {
     pub(super) name_iid: u64,

@@ -16,7 +16,7 @@ struct OrderStep {
     appeared: usize,
 }
 
-/// Levels of a track below a parent that is below another one.
+/// Levels of a track below a nested parent.
 const NESTED_LEVELS: usize = 3;
 
 /// Returns the sort indices of tracks, each greater than 0, if the trace orders or nests them. `used` are the

@@ -1,7 +1,7 @@
-//! Fields that this program adds to Perfetto's messages, for data that these have no field for. Only this program reads
-//! them; others skip unknown fields.
+//! Fields that this program adds to Perfetto's messages, for data that Perfetto has no field for. Only this program
+//! reads them; others skip unknown fields.
 //!
-//! The number is above those that Perfetto assigns, up to 10,000, and those that protobuf reserves, up to 19,999. A
+//! The number is above the numbers that Perfetto assigns, up to 10,000, and that protobuf reserves, up to 19,999. A
 //! test checks that it is free in each of the messages.
 
 use crate::formats::protobuf::numbers::proto_numbers;

@@ -49,7 +49,7 @@ pub(super) fn enum_name(number: u64, names: &[(u64, &'static str)]) -> Option<&'
     names.iter().find(|&&(value, _)| value == number).map(|&(_, name)| name)
 }
 
-/// Returns the async id of a span, distinct from those of other kinds.
+/// Returns the async id of a span, distinct from ids of other kinds.
 pub(super) fn async_id(kind: &str, numbers: &[u64]) -> u64 {
     let numbers = numbers.iter().flat_map(|number| number.to_le_bytes());
     xxh3_64(&kind.bytes().chain(numbers).collect::<Vec<u8>>())

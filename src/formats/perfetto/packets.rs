@@ -15,7 +15,7 @@ use crate::model::{Loss, Losses, SourcePos};
 /// Tag of a packet, which is the only top-level field.
 pub(super) const PACKET_TAG: u8 = bytes_tag(trace::PACKET) as u8;
 
-/// Limit for the bytes of a packet, packed or unpacked; a longer one is damage. Writers stay below 512 KiB, but a
+/// Limit for the bytes of a packet, packed or unpacked; a longer packet is damage. Writers stay below 512 KiB, but a
 /// screenshot may take a few MiB.
 pub(super) const PACKET_BYTES_MAX: usize = 64 << 20;
 

@@ -35,8 +35,8 @@ pub(super) struct PacketTable {
     rare: Vec<RareFields>,
 }
 
-/// Header fields of a packet. Kept small, since it moves from the core that parses to the one that interprets; rare
-/// fields are in a row of [`RareFields`].
+/// Header fields of a packet. Kept small, since it moves from the parsing core to the interpreting core; rare fields
+/// are in a row of [`RareFields`].
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
 pub(super) struct PacketFields {
@@ -93,7 +93,7 @@ pub(super) struct RareFields {
     pub(super) own_thread_time: Option<OwnTime>,
     /// The duration of a span without an end, in nanoseconds.
     pub(super) unfinished_dur_ns: Option<u64>,
-    /// The machine that recorded the packet; 0 is the one that wrote the trace.
+    /// The machine that recorded the packet; 0 is the machine that wrote the trace.
     pub(super) machine: u32,
 }
 
@@ -113,7 +113,7 @@ pub(super) enum OwnTime {
 }
 
 impl ParsedBlock {
-    /// Parses a block into the table of an earlier one, to reuse its memory.
+    /// Parses a block into the table of an earlier block, to reuse its memory.
     pub(super) fn parse(block: PacketBlock, mut table: PacketTable) -> Self {
         table.read(&block);
         let mut bytes_left = UNPACKED_AHEAD_BYTES;

@@ -56,7 +56,7 @@ struct PerfettoMapping {
 }
 
 impl PerfettoMapping {
-    /// Returns the kind of the module; without a number, that of other recorders.
+    /// Returns the kind of the module; without a number, the kind of other recorders' modules.
     fn module_kind(&self) -> ModuleKind {
         self.kind.map_or(ModuleKind::Linked, |kind| ModuleKind::from_number(kind).unwrap_or(ModuleKind::Unknown))
     }
@@ -175,8 +175,8 @@ impl PerfettoStackTables {
         batch.name(&shown.text, shown.category.as_ref().map(|category| category.as_bytes()), pos)
     }
 
-    /// Returns the function of a frame; `None` if the frame is named by its address. An empty name counts only if its
-    /// iid is not 0, which recorders use for no name, and if there is no file and true address to show instead.
+    /// Returns the function of a frame; `None` if the frame is named by its address. An empty name counts only if there
+    /// is no file and true address to show instead, and if its iid is not 0. Recorders use 0 for no name.
     fn function(&self, frame: &PerfettoFrame) -> Option<&[u8]> {
         let name = self.functions.get(frame.function)?;
         let mapping = self.mappings.get(frame.mapping);
@@ -186,8 +186,8 @@ impl PerfettoStackTables {
         (!name.is_empty() || frame.function != 0 && !has_address).then_some(name)
     }
 
-    /// Joins the components of a mapping path; the first one may already be the whole path, as it is in files that this
-    /// program wrote.
+    /// Joins the components of a mapping path; the first may already be the whole path, as in files that this program
+    /// wrote.
     fn path(&self, mapping: &PerfettoMapping) -> Vec<u8> {
         let mut path = Vec::new();
         for part in mapping.path.iter().filter_map(|&part| self.paths.get(part)) {

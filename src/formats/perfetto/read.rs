@@ -1,5 +1,5 @@
 //! Converts packets to batches of events. Several threads parse blocks of packets. One thread interprets them in order,
-//! since packets depend on earlier ones, while the thread that accepts the batches sorts them.
+//! since packets depend on earlier packets, while the thread that accepts the batches sorts them.
 
 use std::thread;
 
@@ -168,7 +168,7 @@ struct Sequences {
     #[expect(clippy::vec_box, reason = "a vector of large values is in memory twice while it grows")]
     all: Vec<Box<Sequence>>,
     rows: FxHashMap<u32, usize>,
-    /// The sequence of the previous packet, which is often the next one too.
+    /// The sequence of the previous packet, which is often the next too.
     recent: Option<(u32, usize)>,
 }
 
@@ -206,7 +206,7 @@ struct Decoder {
     batch: BatchBuilder,
     args: ArgsWriter,
     v8_profiles: Profiles,
-    /// Limit for the parts of profiles that wait for earlier ones.
+    /// Limit for the bytes of profile parts that wait for earlier parts.
     v8_bytes_max: u64,
     /// The machine of the first packet.
     machine: Option<u32>,
@@ -474,7 +474,7 @@ impl Decoder {
     }
 
     /// Adds samples of the sequence's thread. Each has the time since the previous sample. The time of the packet is
-    /// ignored, since it is that of the writing.
+    /// ignored, since it is the time of writing.
     fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), pos: SourcePos) {
         let sequence = &mut self.sequences.all[row];
         let track = sequence.any_thread().cloned().map(|(pid, tid)| self.tracks.thread_of(pid, tid));

@@ -158,7 +158,7 @@ impl Schema {
         bad_fields
     }
 
-    /// Adds a field of a message. Returns false if its number is not that of a field.
+    /// Adds a field of a message. Returns false if its number is no field number.
     fn add_field(&mut self, bytes: &[u8], message: &str) -> bool {
         let (mut number, mut field) = (FieldNumber::NONE, SchemaField::default());
         for part in Fields::new(bytes) {

@@ -1,4 +1,4 @@
-//! System-wide counters in packets of their own: power rails, display, and those of [`super::system_stats`].
+//! System-wide counters in packets of their own: power rails, display, and the counters of [`super::system_stats`].
 
 use super::clocks::{FTRACE_CLOCK, Time};
 use super::ftrace::SystemEventBuilder;

@@ -113,7 +113,7 @@ const TRANSFERS: &[(FieldNumber, FieldNumber, &str)] = &[
 ];
 
 impl SystemEventBuilder<'_> {
-    /// Adds the counters of a packet; unknown ones are counted as ignored.
+    /// Adds the counters of a packet; counts unknown counters as ignored.
     pub(super) fn sys_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
         let (mut cpu, mut has_others) = (0, false);
         for field in Fields::new(bytes) {
@@ -224,7 +224,7 @@ impl SystemEventBuilder<'_> {
     }
 }
 
-/// Returns name, unit and value of a statistic that is one counter. Returns `None` if the statistic or its key is
+/// Returns name, unit and value of a statistic with a single counter. Returns `None` if the statistic or its key is
 /// unknown.
 fn single_counter(number: FieldNumber, value: ProtoValue<'_>) -> Option<(Cow<'static, str>, &'static str, f64)> {
     let bytes = value.bytes();

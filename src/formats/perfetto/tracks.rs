@@ -384,8 +384,8 @@ impl PerfettoTracks {
         TrackKey { slot, ..key }
     }
 
-    /// Returns the name of a span track. Tracks of the same name are merged, so all tracks of a merge key get the name
-    /// of the first, and tracks of another key get a different name.
+    /// Returns the name of a span track. Tracks of the same name are merged. So all tracks of a merge key get the name
+    /// of the first track, and tracks of another key a different name.
     fn merged_name(&mut self, descriptor: &Descriptor) -> Box<str> {
         let name = self.name_below(descriptor);
         if descriptor.merge_key.is_empty() {

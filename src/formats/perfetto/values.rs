@@ -1,5 +1,5 @@
 //! Writes argument values as JSON: debug annotations and typed messages, which may contain each other. Undescribed
-//! fields of track events are counted as losses; those in annotations are shown by number.
+//! fields of track events are counted as losses; undescribed fields of annotations are shown by number.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

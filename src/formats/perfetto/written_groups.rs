@@ -1,7 +1,7 @@
 //! The groups of a written trace: each is the parent of its tracks and of its inner groups.
 //!
 //! A reader puts the names of parents before the names of tracks. So a track is below a parent only if its name begins
-//! with the names of its groups, or if it is a counter, whose name has no prefix.
+//! with the names of its groups, or if it is a counter. Names of counters get no prefix.
 
 use rustc_hash::FxHashMap;
 
@@ -65,13 +65,13 @@ impl<'a> WrittenGroups<'a> {
 }
 
 /// Returns a track that can be below a parent, and the path of that. The events of a parent itself are below the next
-/// one, beside the tracks of the group.
+/// parent, beside the tracks of the group.
 fn nested_track(tables: &TrackTables, row: TrackIdx) -> Option<(GroupPath<'_>, &Track)> {
     let (path, track) = (tables.group(row)?, tables.tracks.get(row.index())?);
     let is_below = |path: GroupPath<'_>| match track.key.kind {
         TrackKind::Counter => *track.name != *path.name(),
         TrackKind::Async => path.below(&track.name).is_some(),
-        // The track of a thread is below that of its process.
+        // The track of a thread is below the track of its process.
         TrackKind::Global
         | TrackKind::Process
         | TrackKind::Thread

@@ -185,7 +185,7 @@ fn interned_strings_have_a_limit_and_cleared_ones_make_room() {
     assert!(over.len() > 300 && over.iter().all(|loss| *loss == Loss::OverLimit), "{}", over.len());
     assert_eq!(sequence.texts.names.get(1).map(|name| &**name), Some(text(1).as_bytes()));
     assert_eq!(sequence.texts.names.get(999), None);
-    // A longer text than the one before has no room, but no event gets that one.
+    // A longer text than before has no room, but no event gets the earlier text.
     let longer = message().number(1, 1).bytes(2, text(1).repeat(2));
     assert_eq!(sequence.intern(&message().message(2, longer).0, &mut room), Some(Loss::OverLimit));
     assert_eq!(sequence.texts.names.get(1).map(|name| &**name), Some(&b""[..]));

@@ -331,7 +331,7 @@ fn written_and_read(tracks: &[(TrackKey, Option<&str>, i64)]) -> Reading {
         let event: Event = Event::new(i64::from(row), kind, TrackIdx(row), NameIdx::EMPTY);
         let written = match kind {
             EventKind::Counter => writer.counter(&event),
-            // The second row is that of a span that overlaps.
+            // The second row has a span that overlaps.
             _ => (0..2).try_for_each(|overlap| writer.begin(&event, overlap, &Detail::default(), &[])),
         };
         written.expect("to memory");

@@ -1,4 +1,4 @@
-//! Kernel events are interpreted in order of time, although the recorder writes those of one CPU after the other.
+//! Kernel events are interpreted in order of time, although the recorder writes the events of one CPU after the other.
 
 use std::collections::VecDeque;
 
@@ -180,8 +180,8 @@ fn events_that_come_after_later_ones_were_read_for_want_of_memory_are_counted_an
     assert_eq!((reading.events.len(), reading.lost()), (402, vec![]));
 }
 
-/// Writes events in order of time as a recorder does, which reads the buffers of four CPUs in cycles while more events
-/// happen, and only a part of some buffers.
+/// Writes events in order of time as a recorder does. It reads the buffers of four CPUs in cycles while more events
+/// happen, and of some buffers only a part.
 fn recorded(events: &[(u64, Message)], reads: &[(usize, Option<usize>)]) -> Vec<Message> {
     let mut buffers = vec![VecDeque::new(); 4];
     let (mut written, mut bundles) = (events.iter(), Vec::new());
