@@ -119,8 +119,8 @@ pub(crate) fn recognise_source(
     }
 }
 
-/// Returns the first of `formats` that matches the head of decompressed data, with or without a byte order mark, or
-/// whose events follow some lines of messages.
+/// Returns the first of `formats` that matches the head of decompressed data, with or without a byte order mark. Events
+/// of the format may also follow some lines of messages.
 #[must_use]
 pub(crate) fn recognise(formats: &'static [Format], head: &[u8]) -> Option<&'static Format> {
     let head = without_mark(head);

@@ -5,8 +5,8 @@
 //! | 8 per block | duration of its longest row |
 //! | 1 per inner node, padded to 8 | index of the first block with the longest row below the node |
 //!
-//! Equivalent to a forest of [`LongestNs`](iforest::LongestNs), which repeats the durations of blocks in its inner
-//! nodes, and through which a search for the block of the longest row descends.
+//! Equivalent to a forest of [`LongestNs`](iforest::LongestNs). That forest repeats the durations of blocks in its
+//! inner nodes, and a search for the block of the longest row descends through it.
 
 use std::ops::Range;
 

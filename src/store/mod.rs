@@ -5,8 +5,8 @@
 //! A lane has its extents with the upper levels, and an [`overview`] pyramid for zoomed-out views. Arguments are apart
 //! from the rows in [`details`]; [`flow`] encodes points of flows.
 //!
-//! The file: [`lane_builder`] makes extents of pushed rows, the [`writer`] appends them with [`append`] and logs them
-//! in [`extent_log`], [`tables`] writes the sections at the end, each a [`table`] within the limits of [`row_limit`].
+//! The file: [`lane_builder`] makes extents of pushed rows. The [`writer`] appends them with [`append`], and logs them
+//! in [`extent_log`]. [`tables`] writes the sections at the end, each a [`table`] within the limits of [`row_limit`].
 //! [`format`](mod@format) defines the layout. [`read`] maps the finished file, [`verified`] checks each part on its
 //! first read, also those of a [`parted_section`], and the [`cache`] names the files.
 //!

@@ -487,8 +487,8 @@ impl<'a> Lane<'a> {
         bytemuck::cast_slice(forests.slice(map, self.record.forest_first, words as u64))
     }
 
-    /// Returns the coarsest level of its pyramid whose buckets are at most `2^width_log2` wide, if any, as far as it
-    /// touches a range of buckets of this width; `None` if that part is damaged.
+    /// Returns the coarsest level of its pyramid with buckets of at most `2^width_log2`, limited to a range of buckets
+    /// of this width. `None` without such a level, or if it is damaged there.
     #[must_use]
     pub(crate) fn overview(&self, width_log2: u32, buckets: Range<i64>) -> Option<OverviewLevel<'a>> {
         if self.record.overview.count == 0 {

@@ -151,7 +151,7 @@ pub(crate) struct CallThread {
 
 impl ThreadCalls {
     /// Returns the event of an entry or exit; these must be in order of time. Returns `None` if the span of the call
-    /// has already ended, or if this is the second record of the entry or exit, which is counted.
+    /// has already ended. A second record of the same entry or exit is counted, and has no event either.
     ///
     /// Ends the call before an entry, and before the exit of another call, so that calls whose exits were not recorded
     /// last until the next.

@@ -192,8 +192,8 @@ pub(super) fn is_start_of_bpftrace(head: &[u8]) -> bool {
     first.starts_with(b"Attaching ") && [&b" probe..."[..], b" probes..."].iter().any(|end| first.ends_with(end))
 }
 
-/// Returns whether the first line has titles of the columns of `strace -c` or `ltrace -c`, in any order and number, and
-/// the second line is their ruler.
+/// Returns whether the first line has column titles of `strace -c` or `ltrace -c`, in any order and number, and the
+/// second line is their ruler.
 pub(super) fn is_strace_summary(head: &[u8]) -> bool {
     const TITLES: [&[u8]; 10] = [
         b"% time",

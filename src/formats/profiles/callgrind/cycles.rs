@@ -1,5 +1,5 @@
 //! Finds the cycles of a call graph: functions that call each other, directly or not. The cost of a call within a cycle
-//! contains the cost of the calls around it, so only costs from outside of a cycle can be shared.
+//! contains the cost of the calls around it. So only costs from outside of a cycle can be shared.
 
 use std::ops::Range;
 

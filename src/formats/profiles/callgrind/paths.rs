@@ -2,7 +2,7 @@
 //! function's cost. So the cost is distributed among callers in proportion to the cost of their calls. Cost without a
 //! call starts a path. Functions that call each other share the cost of the calls from outside; each is below its
 //! caller that is nearest to the outer call. Calls of less than a ten-thousandth of the total are summed by callee and
-//! followed below the frame [`OTHER_PATHS`], so that sums stay exact and each cost counts once.
+//! followed below the frame [`OTHER_PATHS`]. So sums stay exact, and each cost counts once.
 
 use rustc_hash::FxHashMap;
 
