@@ -61,7 +61,6 @@ struct TracePage {
     source: Source,
 }
 
-/// The contents of a page.
 #[derive(Debug, Default)]
 struct PageContents {
     /// Whether the page has text, in a part or in the string of an old page.

@@ -207,7 +207,6 @@ pub(crate) fn label(pair: &KernelPair, what: &str) -> String {
     }
 }
 
-/// An event of a pair.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairEvent<'a> {
     pub(crate) ts_ns: i64,

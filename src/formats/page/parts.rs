@@ -36,7 +36,6 @@ pub(super) enum PagePartKind {
     Base64,
 }
 
-/// A part of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PagePart {
     /// Offset of its content in the page.

@@ -6,7 +6,6 @@ use std::ops::Range;
 use super::numbers::{FieldNumber, wire_type};
 use crate::model::Loss;
 
-/// Maximum bytes of a varint.
 const VARINT_BYTES_MAX: usize = 10;
 
 /// The numbers that a field can have.

@@ -25,7 +25,6 @@ const NAMED_MAX: usize = 1 << 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HostIdx(usize);
 
-/// The row of an event.
 #[derive(Debug)]
 pub(super) struct EventRow {
     pub(super) key: TrackKey,
@@ -39,7 +38,6 @@ pub(super) struct EventRow {
     pub(super) kernel: Option<HostIdx>,
 }
 
-/// The state of a host.
 #[derive(Debug, Default)]
 pub(super) struct HostState {
     pub(super) kernel: KernelText,

@@ -63,7 +63,6 @@ pub(super) fn header(head: &[u8]) -> Result<UftraceHeader, (u64, &'static str, S
     Ok(UftraceHeader { bytes: u16::from_le_bytes([s0, s1]), has_relative_symbols, word_bytes })
 }
 
-/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UftraceRecordKind {
     Entry,
