@@ -85,7 +85,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         Ok(())
     })?;
     ordered.write_pending()?;
-    ordered.arrive_nowhere()?;
+    ordered.write_remaining_arrivals()?;
     ordered.end_before(i64::MAX, true)?;
     ordered.task_ends.write_to(i64::MAX, &mut ordered.writer)?;
     ordered.writer.finish()?;
@@ -391,7 +391,7 @@ impl<W: Write> OrderedWriter<'_, W> {
     }
 
     /// Writes the points that no span follows.
-    fn arrive_nowhere(&mut self) -> io::Result<()> {
+    fn write_remaining_arrivals(&mut self) -> io::Result<()> {
         let arriving = mem::take(&mut self.arriving);
         arriving.values().flatten().try_for_each(|arrival| self.writer.flow(&arrival.point, 0))
     }
