@@ -73,6 +73,7 @@ pub(crate) mod snapshot;
 pub(crate) mod span_sweep;
 pub(crate) mod stacks;
 pub(crate) mod start_test;
+mod time_sort;
 pub(crate) mod totals;
 mod track_cache;
 pub(crate) mod track_groups;

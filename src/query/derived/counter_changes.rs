@@ -3,7 +3,6 @@
 
 use rustc_hash::FxHashSet;
 
-use super::entries::{TimedValue, sort_by_time};
 use super::lane_rows::LaneRows;
 use super::points::PartPoints;
 use super::time_parts::TimePart;
@@ -12,6 +11,7 @@ use crate::model::counter_unit::unit_in_name;
 use crate::query::scan::LaneScan;
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
+use crate::query::time_sort::{TimedValue, sort_by_time};
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind};

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use super::entries::TimedValue;
 use super::room::DerivedError;
 use crate::base::cancel::Cancel;
 use crate::base::log_scale::{FINEST_BUCKETS, FINEST_LOG2, bucket_of};
+use crate::query::time_sort::TimedValue;
 
 /// Points from one cumulative histogram to the next: histograms take a sixteenth of the space of the points.
 pub(super) const STRIDE: usize = 16 * 1024;

@@ -11,7 +11,6 @@
 mod columns;
 mod counter_changes;
 mod definition;
-mod entries;
 mod histograms;
 mod lane_rows;
 mod make;

@@ -2,7 +2,6 @@
 //! Running values start at zero in each part. Reads each row once, plus one more row per lane where spans may be open.
 
 use super::counter_changes::counter_changes;
-use super::entries::{TimedValue, sort_by_time};
 use super::lane_rows::LaneRows;
 use super::points::PartPoints;
 use super::time_parts::TimePart;
@@ -12,6 +11,7 @@ use crate::query::argument_path::ArgumentPath;
 use crate::query::scan::BlockHits;
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
+use crate::query::time_sort::{TimedValue, sort_by_time};
 use crate::store::DetailRef;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;

@@ -8,13 +8,13 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
-use super::entries::TimedValue;
 use super::histograms::write_histograms;
 use super::room::{DerivedError, DerivedRoom};
 use super::running::{HighWords, PointMeaning, RunningValue};
 use crate::base::cancel::Cancel;
 use crate::base::mapped::Mapped;
 use crate::base::temporary::Scratch;
+use crate::query::time_sort::TimedValue;
 
 /// Points per node of the first level, and nodes per node above. All levels together then take a fifteenth of the bytes
 /// of the points.

@@ -1,7 +1,7 @@
 //! The meaning of point values, and how running values continue from one part to the next.
 
-use super::entries::TimedValue;
 use crate::query::compensated_sum::CompensatedSum;
+use crate::query::time_sort::TimedValue;
 
 /// The meaning of the values of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

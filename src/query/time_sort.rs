@@ -5,13 +5,13 @@ use bytemuck::{Pod, Zeroable};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Pod, Zeroable)]
 #[repr(C)]
-pub(super) struct TimedValue {
-    pub(super) ts_ns: i64,
-    pub(super) value: u64,
+pub(crate) struct TimedValue {
+    pub(crate) ts_ns: i64,
+    pub(crate) value: u64,
 }
 
 /// An entry that [`sort_by_time`] can sort.
-pub(super) trait Timed: Copy {
+pub(crate) trait Timed: Copy {
     fn ts_ns(self) -> i64;
 }
 
@@ -36,7 +36,7 @@ const DIGIT_BITS: u32 = 11;
 /// Sorts entries by time, stably. Leaves `scratch` in an unspecified state.
 ///
 /// Equivalent to `entries.sort_by_key(Timed::ts_ns)`, whose comparisons grow with the number of lanes.
-pub(super) fn sort_by_time<T: Timed>(entries: &mut Vec<T>, scratch: &mut Vec<T>) {
+pub(crate) fn sort_by_time<T: Timed>(entries: &mut Vec<T>, scratch: &mut Vec<T>) {
     if entries.is_sorted_by_key(|entry| entry.ts_ns()) {
         return;
     }
