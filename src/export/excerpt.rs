@@ -18,6 +18,7 @@ use crate::query::cursor::LaneCursor;
 use crate::query::flow_points::{FlowRow, span_of};
 use crate::query::matcher::Matcher;
 use crate::query::row_filter::RowFilter;
+use crate::query::row_slices::RowSlices;
 use crate::query::rows::{SortedRow, SortedRows};
 use crate::query::scope::Scope;
 use crate::query::span_sweep::SpanSweep;
@@ -159,9 +160,26 @@ impl Excerpt {
     /// Returns its rows within the range, in time order.
     #[must_use]
     pub(crate) fn rows<'a>(&self, snapshot: &'a Snapshot) -> ExcerptRows<'a> {
-        let rows = SortedRows::new(snapshot, self.lanes.iter().copied(), self.range.0, self.range.1);
+        self.rows_of(snapshot, self.range.0)
+    }
+
+    /// Returns its rows from a later time on, and those that reach beyond that time.
+    #[must_use]
+    pub(crate) fn rows_from<'a>(&self, snapshot: &'a Snapshot, from_ns: i64) -> ExcerptRows<'a> {
+        self.rows_of(snapshot, Some(self.range.0.map_or(from_ns, |start_ns| start_ns.max(from_ns))))
+    }
+
+    fn rows_of<'a>(&self, snapshot: &'a Snapshot, from_ns: Option<i64>) -> ExcerptRows<'a> {
+        let rows = SortedRows::new(snapshot, self.lanes.iter().copied(), from_ns, self.range.1);
         let filter = self.matcher.as_ref().map(|matcher| RowFilter::new(snapshot, Arc::clone(matcher)));
         ExcerptRows { rows, filter, passed: None }
+    }
+
+    /// Divides its rows into slices of time; `None` if they cannot be divided.
+    #[must_use]
+    pub(crate) fn slices<'a>(&self, snapshot: &'a Snapshot, slice_rows: usize) -> Option<RowSlices<'a>> {
+        let is_all_rows = self.matcher.is_none() && self.outside.is_empty();
+        is_all_rows.then(|| RowSlices::new(snapshot, &self.lanes, self.range, slice_rows))?
     }
 
     /// Returns the first time of its rows and derived values; `None` without any.

@@ -1,71 +1,104 @@
-//! Merges the rows of an excerpt on a separate thread, some batches ahead of the writer. So rows are decoded while
-//! others are formatted and compressed. The output does not depend on it.
+//! Reads the rows of an excerpt on a separate thread, some batches ahead of the writer. So rows are sorted, and their
+//! details read, while others are formatted and compressed. The output does not depend on it.
 
-use std::mem;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
-use super::rows::ExportRows;
+use super::rows::{EventRun, EventRuns};
 use crate::base::threads::start_scoped;
 use crate::model::{Details, Event};
 use crate::query::Snapshot;
+use crate::store::Store;
+use crate::store::details::DetailReader;
 
-/// Rows per batch: enough that waking the other thread costs little beside them.
+/// Rows with details per batch: enough that waking the other thread costs little beside them.
 const BATCH_ROWS: usize = 2048;
 
 /// Bytes of details after which a batch ends.
 const BATCH_DETAIL_BYTES: usize = 256 * 1024;
 
-/// Batches that wait for the writer. With the two in use, they take up to 1.5 MiB, unless a row has more details.
+/// Batches that wait for the writer. With the two in use, they take up to 1.5 MiB with details, unless a row has more,
+/// and 8 MiB without.
 const BATCHES_AHEAD: usize = 2;
+
+/// Details are stored in order of end but read in order of begin: with a reader per depth, each reads its blocks once.
+/// Deeper spans share the last reader.
+const DETAIL_READERS: usize = 24;
 
 /// Rows in time order, with their details.
 #[derive(Debug)]
-struct RowBatch {
-    events: Vec<Event>,
-    details: Details,
+pub(super) struct RowBatch {
+    pub(super) events: Vec<Event>,
+    pub(super) details: Details,
 }
 
-impl RowBatch {
-    /// Reads the next batch; `None` after the last row.
-    fn read(rows: &mut ExportRows<'_>) -> Option<Self> {
-        let mut batch = Self { events: Vec::with_capacity(BATCH_ROWS), details: Details::default() };
-        while batch.events.len() < BATCH_ROWS && batch.details.bytes.len() < BATCH_DETAIL_BYTES {
-            let Some((event, blob)) = rows.next_event() else { break };
-            let detail = if blob.is_empty() { 0 } else { batch.details.push_blob(blob) };
-            batch.events.push(Event { detail, ..event });
+/// Reads the details of rows that come in time order.
+struct DetailedRows<'a> {
+    store: &'a Store,
+    readers: Vec<DetailReader>,
+}
+
+impl<'a> DetailedRows<'a> {
+    fn new(store: &'a Store) -> Self {
+        Self { store, readers: (0..DETAIL_READERS).map(|_| DetailReader::default()).collect() }
+    }
+
+    /// Calls `take` with batches of the rows, until it returns false. Returns whether it took all of them.
+    fn batches(&mut self, run: EventRun, mut take: impl FnMut(RowBatch) -> bool) -> bool {
+        let EventRun { events, details: references } = run;
+        if references.is_empty() {
+            return take(RowBatch { events, details: Details::default() });
         }
-        (!batch.events.is_empty()).then_some(batch)
+        let mut events = events.as_slice();
+        while !events.is_empty() {
+            let mut batch =
+                RowBatch { events: Vec::with_capacity(BATCH_ROWS.min(events.len())), details: Details::default() };
+            while let Some((event, rest)) = events.split_first()
+                && batch.events.len() < BATCH_ROWS
+                && batch.details.bytes.len() < BATCH_DETAIL_BYTES
+            {
+                let reference = (event.detail as usize).checked_sub(1).and_then(|row| references.get(row));
+                let reader = &mut self.readers[usize::from(event.depth).min(DETAIL_READERS - 1)];
+                let blob = reference.map_or(&[][..], |&reference| self.store.detail(reference, reader));
+                let detail = if blob.is_empty() { 0 } else { batch.details.push_blob(blob) };
+                batch.events.push(Event { detail, ..*event });
+                events = rest;
+            }
+            if !take(batch) {
+                return false;
+            }
+        }
+        true
     }
 }
 
-/// Calls `take` for each row of an excerpt in time order, with an event and the blob of its details. Returns the first
-/// error of `take`. Reads rows on the calling thread if the system refuses another.
-pub(super) fn each_row(
+/// Calls `take` for the rows of an excerpt in time order, in batches with their details. Returns the first error of
+/// `take`. Reads rows on the calling thread if the system refuses another.
+pub(super) fn each_batch_of_rows(
     snapshot: &Snapshot,
     excerpt: &Excerpt,
-    mut take: impl FnMut(&Event, &[u8]) -> Result<(), SinkError>,
+    mut take: impl FnMut(RowBatch) -> Result<(), SinkError>,
 ) -> Result<(), SinkError> {
     let read = |batches: SyncSender<RowBatch>| {
-        let mut rows = ExportRows::new(snapshot, excerpt);
+        let mut rows = DetailedRows::new(snapshot.store());
+        let mut runs = EventRuns::new(snapshot, excerpt);
         // The receiver is gone once `take` has failed.
-        while RowBatch::read(&mut rows).is_some_and(|batch| batches.send(batch).is_ok()) {}
+        while runs.next().is_some_and(|run| rows.batches(run, |batch| batches.send(batch).is_ok())) {}
     };
-    let taken = each_batch(read, |RowBatch { mut events, details }| {
-        events.iter_mut().try_for_each(|event| {
-            let blob = details.blob(mem::take(&mut event.detail));
-            take(event, blob)
-        })
-    });
-    if let Some(taken) = taken {
+    if let Some(taken) = each_batch(read, &mut take) {
         return taken;
     }
-    let mut rows = ExportRows::new(snapshot, excerpt);
-    while let Some((event, blob)) = rows.next_event() {
-        take(&event, blob)?;
+    let mut rows = DetailedRows::new(snapshot.store());
+    for run in EventRuns::new(snapshot, excerpt) {
+        let mut taken = Ok(());
+        rows.batches(run, |batch| {
+            taken = take(batch);
+            taken.is_ok()
+        });
+        taken?;
     }
     Ok(())
 }
@@ -87,7 +120,7 @@ fn each_batch<T: Send>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::fmt::Write as _;
     use std::fs;
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -102,7 +135,7 @@ mod tests {
     use crate::scene::tests::snapshot;
 
     /// Rows of several batches: spans with arguments, of equal times and on async tracks, counters and flows.
-    fn trace() -> Snapshot {
+    pub(in crate::export) fn trace() -> Snapshot {
         let mut json = String::from("[");
         for row in 0..3 * BATCH_ROWS {
             let (tid, ts) = (row % 7, row / 3);
@@ -172,11 +205,11 @@ mod tests {
         let options = ExportOptions::whole(ExportFormat::Perfetto);
         let excerpt = Excerpt::new(&snapshot, &options, &Cancel::default()).unwrap();
         let mut taken = 0;
-        let result = each_row(&snapshot, &excerpt, |_, _| {
-            taken += 1;
+        let result = each_batch_of_rows(&snapshot, &excerpt, |batch| {
+            taken += batch.events.len();
             if taken > BATCH_ROWS { Err(Cancelled.into()) } else { Ok(()) }
         });
         assert!(matches!(result, Err(SinkError::Cancelled(_))));
-        assert_eq!(taken, BATCH_ROWS + 1);
+        assert!(taken > BATCH_ROWS && taken <= 2 * BATCH_ROWS, "{taken} rows");
     }
 }

@@ -7,10 +7,10 @@ use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::format::ExportFormat;
 use super::options::ExportOptions;
-use super::read_ahead::each_row;
+use super::read_ahead::{RowBatch, each_batch_of_rows};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
-use crate::model::{Event, EventKind, TrackTables};
+use crate::model::{Details, Event, EventKind, TrackTables};
 use crate::query::Snapshot;
 use crate::store::LaneKind;
 
@@ -89,7 +89,7 @@ pub(super) struct Task<'a> {
 }
 
 /// Rows between two checks for cancellation: some milliseconds.
-const ROWS_BETWEEN_CHECKS: u64 = 16 * 1024;
+const ROWS_BETWEEN_CHECKS: usize = 16 * 1024;
 
 impl Task<'_> {
     /// Selects the rows and starts the stage in the progress.
@@ -111,29 +111,44 @@ impl Task<'_> {
         excerpt: &Excerpt,
         mut take: impl FnMut(&Event, &[u8]) -> Result<(), SinkError>,
     ) -> Result<ExportReport, SinkError> {
+        self.each_batch(excerpt, |events, details| {
+            events.iter().try_for_each(|event| take(&Event { detail: 0, ..*event }, details.blob(event.detail)))
+        })
+    }
+
+    /// Calls `take` for the rows in time order, as events with their details. Returns the counts.
+    pub(super) fn each_batch(
+        &self,
+        excerpt: &Excerpt,
+        mut take: impl FnMut(&[Event], &Details) -> Result<(), SinkError>,
+    ) -> Result<ExportReport, SinkError> {
         let connected = excerpt.outside.iter().filter(|row| row.kind == LaneKind::Spans).count();
         let mut report = ExportReport { connected_spans: connected as u64, ..ExportReport::default() };
-        let mut rows = 0_u64;
-        let mut count = |event: &Event, blob: &[u8]| -> Result<(), SinkError> {
-            take(event, blob)?;
-            report.count(event.kind);
-            rows += 1;
-            if rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-                self.progress.advance(ROWS_BETWEEN_CHECKS);
-                self.progress.add_events(ROWS_BETWEEN_CHECKS);
+        let mut count = |events: &[Event], details: &Details| -> Result<(), SinkError> {
+            for events in events.chunks(ROWS_BETWEEN_CHECKS) {
+                take(events, details)?;
+                events.iter().for_each(|event| report.count(event.kind));
+                self.progress.advance(events.len() as u64);
+                self.progress.add_events(events.len() as u64);
                 self.cancel.check()?;
             }
             Ok(())
         };
         let mut derived = DerivedValues::new(&excerpt.derived);
-        each_row(self.snapshot, excerpt, |event, blob| {
-            while let Some(value) = derived.next_until(event.ts_ns) {
-                count(&value, &[])?;
+        each_batch_of_rows(self.snapshot, excerpt, |RowBatch { events, details }| {
+            if excerpt.derived.is_empty() {
+                return count(&events, &details);
             }
-            count(event, blob)
+            for event in events {
+                while let Some(value) = derived.next_until(event.ts_ns) {
+                    count(&[value], &Details::default())?;
+                }
+                count(&[event], &details)?;
+            }
+            Ok(())
         })?;
         while let Some(value) = derived.next_until(i64::MAX) {
-            count(&value, &[])?;
+            count(&[value], &Details::default())?;
         }
         Ok(report)
     }

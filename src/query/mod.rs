@@ -7,7 +7,8 @@
 //! scope into nodes of the ledger and rows, and [`slices`] covers its middle.
 //!
 //! Rows are read by [`cursor`] (one lane), [`span_sweep`] (one track), [`rows`] (several lanes in time order, through
-//! [`decoded_blocks`]) and [`scan`] (matching rows, a block at a time).
+//! [`decoded_blocks`]), [`row_slices`] (the same in parallel, sorted by [`time_sort`]) and [`scan`] (matching rows, a
+//! block at a time).
 //!
 //! A frame asks for [`pixels`] in [`buckets`], or [`filtered`] ones, and a click for a [`pick`] with [`describe`],
 //! [`family`] and [`flow_chain`]. Panels ask for [`totals`] by [`groups`], [`exact_quantiles`], [`counters`],
@@ -59,6 +60,7 @@ pub(crate) mod pixels;
 mod plan;
 mod quoting;
 pub(crate) mod row_filter;
+pub(crate) mod row_slices;
 pub(crate) mod rows;
 pub(crate) mod sample_table;
 pub(crate) mod samples;
@@ -73,7 +75,7 @@ pub(crate) mod snapshot;
 pub(crate) mod span_sweep;
 pub(crate) mod stacks;
 pub(crate) mod start_test;
-mod time_sort;
+pub(crate) mod time_sort;
 pub(crate) mod totals;
 mod track_cache;
 pub(crate) mod track_groups;

@@ -7,11 +7,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::cursor::LaneCursor;
+use super::cursor::{LaneCursor, LanePosition};
 use super::decoded_blocks::{CacheSlot, DECODED_LANES_MAX, DecodedBlocks};
 use super::snapshot::Snapshot;
 use crate::store::block::Row;
-use crate::store::{LaneIdx, LaneKind, RowIdx};
+use crate::store::{Lane, LaneIdx, LaneInfo, LaneKind, RowIdx};
 
 /// A row with its index and kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,16 +120,12 @@ impl<'a> SortedRows<'a> {
 
     fn add(&mut self, index: LaneIdx, from_ns: i64) {
         let mut cursor = LaneCursor::new(self.snapshot.store(), index);
-        let from = cursor.first_from(from_ns);
-        let reaching = cursor
-            .step_back(from)
-            .filter(|&before| cursor.span(before.row).is_some_and(|span| span.end_ns() > from_ns));
-        let position = reaching.unwrap_or(from);
+        let position = first_reaching(&mut cursor, from_ns);
         let Some((first_ns, _)) = cursor.times_at(position) else { return };
         let kind = cursor.lane().info().kind;
         let (extent, block, slot) = position.parts();
         let lane = u32::try_from(self.lanes.len()).unwrap_or(u32::MAX);
-        self.heads.push(Reverse(LaneHead::new(first_ns, rank(&cursor), lane)));
+        self.heads.push(Reverse(LaneHead::new(first_ns, rank(cursor.lane().info()), lane)));
         self.lanes.push(NextRow {
             index,
             kind,
@@ -142,9 +138,16 @@ impl<'a> SortedRows<'a> {
     }
 }
 
+/// Returns the position of the first row that starts at or after `from_ns` or reaches beyond it.
+pub(super) fn first_reaching(cursor: &mut LaneCursor<'_>, from_ns: i64) -> LanePosition {
+    let from = cursor.first_from(from_ns);
+    let reaching =
+        cursor.step_back(from).filter(|&before| cursor.span(before.row).is_some_and(|span| span.end_ns() > from_ns));
+    reaching.unwrap_or(from)
+}
+
 /// Returns the depth of spans, and a larger number for other rows.
-fn rank(cursor: &LaneCursor<'_>) -> u32 {
-    let info = cursor.lane().info();
+pub(super) fn rank(info: LaneInfo) -> u32 {
     if info.kind == LaneKind::Spans { u32::from(info.depth) } else { u32::MAX }
 }
 
@@ -188,18 +191,25 @@ impl NextRow {
     /// Advances to the next block and returns its first start, or `None` at the end of the lane. Skips damaged extents.
     fn next_block(&mut self, snapshot: &Snapshot) -> Option<i64> {
         let lane = snapshot.store().lane(self.index);
-        (self.block, self.slot) = (self.block + 1, 0);
-        while let Some(record) = lane.extents().get(self.extent as usize) {
-            match lane.extent(self.extent as usize) {
-                Some(extent) => {
-                    if let Some(entry) = extent.directory().get(usize::from(self.block)) {
-                        return Some(entry.first_start_ns);
-                    }
-                }
-                None => self.row = record.first_row + u64::from(record.rows),
-            }
-            (self.extent, self.block) = (self.extent + 1, 0);
+        let (extent, block, first_ns) = block_from(lane, self.extent, self.block + 1)?;
+        if extent != self.extent {
+            self.row = lane.extents().get(extent as usize)?.first_row;
         }
-        None
+        (self.extent, self.block, self.slot) = (extent, block, 0);
+        Some(first_ns)
     }
+}
+
+/// Returns the extent, the index and the first start of a block, or of the next readable one if it does not exist.
+/// Returns `None` at the end of the lane.
+pub(super) fn block_from(lane: Lane<'_>, mut extent: u32, mut block: u16) -> Option<(u32, u16, i64)> {
+    let count = lane.extents().len();
+    while (extent as usize) < count {
+        let directory = lane.extent(extent as usize).map_or(&[][..], |readable| readable.directory());
+        if let Some(entry) = directory.get(usize::from(block)) {
+            return Some((extent, block, entry.first_start_ns));
+        }
+        (extent, block) = (extent + 1, 0);
+    }
+    None
 }
