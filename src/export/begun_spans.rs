@@ -114,6 +114,7 @@ impl BegunSpans {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::frame_sources::FrameSources;
     use crate::model::{Id, Names, Registry, Stacks, TrackKey, TrackKind};
 
     /// Returns phase and name of each written event, and the times of ends. The events are tuples of time, thread,
@@ -134,7 +135,8 @@ mod tests {
             }
         }
         let stacks = Stacks::default();
-        let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &stacks, registry.tables()).expect("to memory");
+        let mut writer = ChromeJsonWriter::new(Vec::new(), &names, (&stacks, FrameSources::NONE), registry.tables())
+            .expect("to memory");
         let mut begun = BegunSpans::new(unfinished);
         for event in events {
             while begun.next_end_ns().is_some_and(|end_ns| end_ns <= event.ts_ns) {

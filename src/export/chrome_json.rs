@@ -18,6 +18,7 @@ use super::excerpt::Excerpt;
 use super::flow_order::{TiedEvent, TiedPoint, flow_order};
 use super::piped::write_piped;
 use super::rows::is_tie_full;
+use super::source_stacks::ExportedStacks;
 use super::task::{ExportReport, Out, Task};
 use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::model::{Event, EventKind, Payload, TrackIdx, TrackKind, TrackTables};
@@ -39,7 +40,8 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, gzip: bool
 }
 
 fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
-    let writer = ChromeJsonWriter::new(out, task.snapshot.names(), task.snapshot.stacks(), task.tables)?;
+    let ExportedStacks { stacks, sources, .. } = task.stacks;
+    let writer = ChromeJsonWriter::new(out, task.snapshot.names(), (stacks, sources), task.tables)?;
     let begun = BegunSpans::new(unfinished_spans(task.snapshot));
     let (asyncs, flows) = (Asyncs::default(), OpenFlows::default());
     let mut events = EventWriter { writer, tracks: task.tables, asyncs, flows, begun };

@@ -140,6 +140,14 @@ impl ExportFormat {
         }
     }
 
+    /// Returns whether the format has a source line per frame of [`super::source_stacks`].
+    pub(super) fn has_source_lines(self) -> bool {
+        match self {
+            Self::ChromeJson { .. } | Self::Perfetto | Self::Parquet { .. } => true,
+            Self::Native { .. } | Self::Pprof | Self::Csv { .. } => false,
+        }
+    }
+
     /// Sets the cell format of CSV.
     #[must_use]
     pub(crate) fn with_cells(self, cells: Cells) -> Self {

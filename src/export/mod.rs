@@ -30,6 +30,7 @@ mod read_ahead;
 mod row_ends;
 mod rows;
 pub(crate) mod scheduling_table;
+mod source_stacks;
 pub(crate) mod symbol_table;
 pub(crate) mod table;
 mod task;
@@ -52,6 +53,7 @@ pub(crate) use format::ExportFormat;
 pub use options::ExportOptions;
 use output::{OutputFile, OutputFolder};
 pub(crate) use pprof::PPROF_EVENTS_MAX;
+use source_stacks::ExportedStacks;
 pub use task::ExportReport;
 pub(crate) use task::capped_text;
 use task::{Out, Task};
@@ -72,7 +74,8 @@ pub fn export(
     progress: &Progress,
 ) -> Result<ExportReport, ExportError> {
     let tables = derived::with_derived(snapshot.tracks(), &options.derived);
-    let task = Task { snapshot, tables: &tables, cancel, progress };
+    let stacks = ExportedStacks::new(snapshot, options.format.has_source_lines());
+    let task = Task { snapshot, tables: &tables, stacks: &stacks, cancel, progress };
     let file = || OutputFile::create(output, sources);
     match options.format {
         ExportFormat::Native { compact } => {

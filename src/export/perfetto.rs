@@ -25,6 +25,7 @@ use super::excerpt::Excerpt;
 use super::flow_order::{TiedEvent, TiedPoint, flow_order};
 use super::row_ends::RowEnds;
 use super::rows::is_tie_full;
+use super::source_stacks::ExportedStacks;
 use super::task::{ExportReport, Out, Task};
 use super::task_ends::TaskEnds;
 use crate::formats::perfetto::write::{
@@ -51,7 +52,8 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         return Err(SinkError::TooLong { dur_ns });
     }
     let has_tasks = has_tasks(task.tables) && excerpt.has_runs_of_states(snapshot);
-    let trace = WrittenTrace { names: snapshot.names(), stacks: snapshot.stacks(), tracks: task.tables, has_tasks };
+    let ExportedStacks { stacks, sources, .. } = task.stacks;
+    let trace = WrittenTrace { names: snapshot.names(), stacks, sources, tracks: task.tables, has_tasks };
     let writer = PerfettoWriter::new(out, trace, moved_ns)?;
     let mut ordered = OrderedWriter {
         writer,

@@ -138,7 +138,7 @@ impl SortBuffers {
             for (number, row) in of_lane.iter().enumerate() {
                 order.push(TimedValue { ts_ns: row.start_ns, value: rows.events.len() as u64 });
                 let is_outside = excerpt.starts_outside(row.start_ns);
-                rows.push(lane.event(snapshot, row, is_unfinished && number == last, is_outside));
+                rows.push(lane.event(row, is_unfinished && number == last, is_outside));
             }
         });
         sort_by_time(order, scratch);
@@ -200,7 +200,7 @@ impl<'a> MergedRows<'a> {
             while run.events.len() - first < TIED_ROWS_MAX && self.next_start_ns() == Some(start_ns) {
                 let Some((row, is_outside)) = self.next_row() else { break };
                 let lane = EventLane::new(self.snapshot, row.index.lane);
-                run.push(lane.event(self.snapshot, &row.row, row.unfinished, is_outside));
+                run.push(lane.event(&row.row, row.unfinished, is_outside));
             }
             sort_tied(&mut run.events[first..]);
         }
@@ -257,12 +257,12 @@ impl EventLane {
 
     /// Converts a row to the event of a sorted trace, with its depth, so that it is not nested again. Returns it with
     /// the reference to its details.
-    fn event(self, snapshot: &Snapshot, row: &Row, is_unfinished: bool, is_outside: bool) -> (Event, DetailRef) {
+    fn event(self, row: &Row, is_unfinished: bool, is_outside: bool) -> (Event, DetailRef) {
         let event = Event::at(row.start_ns, self.track, NameIdx(row.name));
         let mut event = match self.kind {
             LaneKind::Spans => event.span(row.value, is_unfinished).placed(self.depth),
             LaneKind::Instants => event.placed(row.instant_depth()),
-            LaneKind::Samples => event.sample(snapshot.stack(StackIdx::from_value(row.value))).placed(0),
+            LaneKind::Samples => event.sample(StackIdx::from_value(row.value)).placed(0),
             LaneKind::Counter => event.counter(f64::from_bits(row.value)).placed(0),
             LaneKind::Flows => {
                 let point = FlowPoint::from_bits(row.detail);
@@ -291,11 +291,10 @@ mod tests {
 
     #[test]
     fn an_instant_in_more_spans_than_the_deepest_is_at_the_deepest() {
-        let snapshot = trace();
         let lane = EventLane { kind: LaneKind::Instants, track: TrackIdx(0), depth: 0 };
         for (value, depth) in [(3, 3), (65_536, u16::MAX)] {
             let row = Row { start_ns: 1, value, detail: 0, name: 0 };
-            assert_eq!(lane.event(&snapshot, &row, false, false).0.depth, depth);
+            assert_eq!(lane.event(&row, false, false).0.depth, depth);
         }
     }
 

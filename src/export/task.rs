@@ -8,6 +8,7 @@ use super::excerpt::Excerpt;
 use super::format::ExportFormat;
 use super::options::ExportOptions;
 use super::read_ahead::{RowBatch, each_batch_of_rows};
+use super::source_stacks::ExportedStacks;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::{Details, Event, EventKind, TrackTables};
@@ -84,6 +85,7 @@ pub(super) struct Task<'a> {
     pub(super) snapshot: &'a Snapshot,
     /// The tables of the trace, with the derived tracks of this export.
     pub(super) tables: &'a TrackTables,
+    pub(super) stacks: &'a ExportedStacks<'a>,
     pub(super) cancel: &'a Cancel,
     pub(super) progress: &'a Progress,
 }
@@ -135,7 +137,8 @@ impl Task<'_> {
             Ok(())
         };
         let mut derived = DerivedValues::new(&excerpt.derived);
-        each_batch_of_rows(self.snapshot, excerpt, |RowBatch { events, details }| {
+        each_batch_of_rows(self.snapshot, excerpt, |RowBatch { mut events, details }| {
+            self.stacks.map_samples(&mut events);
             if excerpt.derived.is_empty() {
                 return count(&events, &details);
             }

@@ -5,6 +5,7 @@ pub(crate) mod args;
 pub(crate) mod chunk;
 pub(crate) mod counter_unit;
 pub(crate) mod event;
+pub(crate) mod frame_sources;
 mod group_names;
 mod group_path;
 pub(crate) mod key_texts;

@@ -69,6 +69,13 @@ impl NameOverlay {
     }
 }
 
+impl FrameLine {
+    /// Returns the index of the file, and the line.
+    pub(crate) fn position(self) -> (u32, u32) {
+        (self.file, self.line)
+    }
+}
+
 impl FrameLines {
     /// Creates a source line of a function; `file` may be empty.
     pub(crate) fn line(&mut self, function: NameIdx, file: &str, line: u32) -> FrameLine {
@@ -85,6 +92,14 @@ impl FrameLines {
     /// Adds the functions of a frame, as a caller or as the innermost frame; may be empty.
     pub(crate) fn insert(&mut self, frame: NameIdx, is_call: bool, lines: Box<[FrameLine]>) {
         self.frames.insert((frame, is_call), lines);
+    }
+
+    /// The position of a frame without a source line.
+    pub(crate) const NO_POSITION: (u32, u32) = (u32::MAX, 0);
+
+    /// Returns all files, by the indices of [`FrameLine::position`].
+    pub(crate) fn files(&self) -> &[Box<str>] {
+        &self.files
     }
 
     /// Returns the file of a line; empty if unknown.
@@ -105,7 +120,7 @@ impl FrameLines {
     }
 
     /// Returns a frame with the functions of its call if it has called, or else with the functions at its address.
-    fn frame(&self, name: NameIdx, has_called: bool) -> ResolvedFrame<'_> {
+    pub(crate) fn frame(&self, name: NameIdx, has_called: bool) -> ResolvedFrame<'_> {
         let call = self.frames.get(&(name, true)).filter(|_| has_called);
         let functions = call.or_else(|| self.frames.get(&(name, false))).map_or(&[][..], |lines| lines);
         ResolvedFrame { name, is_call: call.is_some(), functions }

@@ -14,6 +14,7 @@ use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace};
 use crate::model::args::Detail;
+use crate::model::frame_sources::FrameSources;
 use crate::model::{Chunk, Event, EventKind, Losses, NameIdx, Stacks, TrackIdx};
 
 /// Chunks encoded at once, with as many more queued: about 64 MiB at 2 MiB each.
@@ -53,7 +54,7 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
 /// Returns the I/O error of `out`.
 pub fn write_chrome_json<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     let stacks = Stacks::default();
-    let mut writer = ChromeJsonWriter::new(out, synth.names(), &stacks, synth.tracks())?;
+    let mut writer = ChromeJsonWriter::new(out, synth.names(), (&stacks, FrameSources::NONE), synth.tracks())?;
     each_event(synth, |event, blob| writer.event(event, blob))?;
     writer.finish()
 }

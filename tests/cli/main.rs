@@ -43,6 +43,8 @@ mod scheduling;
 mod scope;
 mod stats;
 #[cfg(target_os = "linux")] // ELF files
+mod symbolized_exports;
+#[cfg(target_os = "linux")] // ELF files
 mod symbols;
 #[cfg(target_os = "linux")] // `script` of util-linux
 mod terminal;

@@ -8,7 +8,7 @@
 //! | `counters.parquet` | a counter value | `ts` |
 //! | `flows.parquet` | a flow point: start, step or end | `ts` |
 //! | `samples.parquet` | a sampled call stack, by its `stack_id` | `ts` |
-//! | `stacks.parquet` | a frame and its caller `parent_id`, which is null for an outermost frame | `stack_id` |
+//! | `stacks.parquet` | a frame and its caller `parent_id`, null for an outermost frame; `file` and `line` if known | `stack_id` |
 //! | `tracks.parquet` | a track, by the `track_id` of the other tables | `track_id` |
 //! | `losses.parquet` | a kind of loss | |
 //!
@@ -42,7 +42,7 @@ pub(super) fn write(
 ) -> Result<ExportReport, SinkError> {
     let mut report = ExportReport::default();
     report.bytes += tables::write_tracks(task.tables, folder)?;
-    report.bytes += tables::write_stacks(task.snapshot, folder)?;
+    report.bytes += tables::write_stacks(task, folder)?;
     report.bytes += tables::write_losses(task.snapshot, folder)?;
     let mut cells = EventCells::new(task.snapshot, task.tables);
     if !by_process {

@@ -6,6 +6,8 @@ use super::events::number;
 use super::file::Kind::{Int32, Int64, Text};
 use super::file::{Column, ParquetCell, TableFile};
 use crate::export::output::OutputFolder;
+use crate::export::source_stacks::ExportedStacks;
+use crate::export::task::Task;
 use crate::model::{Id, StackIdx, TrackIdx, TrackTables};
 use crate::query::Snapshot;
 
@@ -32,6 +34,9 @@ const STACKS: &[Column] = &[
     Column("parent_id", Int32, true),
     Column("name", Text, false),
     Column("category", Text, true),
+    // Source line of the frame, in a symbolized export.
+    Column("file", Text, true),
+    Column("line", Int64, true),
 ];
 
 const LOSSES: &[Column] = &[
@@ -73,19 +78,22 @@ pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> i
 }
 
 /// Writes the call stacks of a trace, and returns the length of the file.
-pub(super) fn write_stacks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
+pub(super) fn write_stacks(task: &Task<'_>, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("stacks.parquet")?, STACKS, Some("stack_id"))?;
-    let stacks = snapshot.stacks();
+    let ExportedStacks { stacks, sources, .. } = task.stacks;
     // The stack without frames has no row.
     for id in 1..stacks.len() {
         let stack = StackIdx(u32::try_from(id).map_err(io::Error::other)?);
         let frame = stacks.get(stack);
-        let name = snapshot.names().get(frame.name);
+        let name = task.snapshot.names().get(frame.name);
+        let source = sources.get(stack);
         table.push(&mut vec![
             ParquetCell::Int(stack.0.into()),
             ParquetCell::int_or_null((frame.parent != StackIdx::EMPTY).then(|| frame.parent.0.into())),
             ParquetCell::Text(name.text.into()),
             name.category.map_or(ParquetCell::Null, |category| ParquetCell::Text(category.into())),
+            source.map_or(ParquetCell::Null, |source| ParquetCell::Text(source.file.into())),
+            ParquetCell::int_or_null(source.filter(|source| source.line > 0).map(|source| source.line.into())),
         ])?;
     }
     table.finish()

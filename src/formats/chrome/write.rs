@@ -25,6 +25,7 @@ use serde::de::IgnoredAny;
 use crate::formats::json::text::quoted;
 use crate::model::args::Detail;
 use crate::model::counter_unit::unit_in_name;
+use crate::model::frame_sources::FrameSources;
 use crate::model::{
     Event, EventFlags, EventKind, Id, NameIdx, Names, Payload, Process, StackIdx, Stacks, Track, TrackIdx, TrackKey,
     TrackKind, TrackTables,
@@ -71,13 +72,18 @@ impl<'a> CounterNumbers<'a> {
 
 impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     /// Writes the processes and tracks of a trace. All writing methods return the I/O errors of the output.
-    pub(crate) fn new(mut out: W, names: &'a Names, stacks: &'a Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
+    pub(crate) fn new(
+        mut out: W,
+        names: &'a Names,
+        (stacks, sources): (&'a Stacks, &FrameSources<'_>),
+        tracks: &'a TrackTables,
+    ) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
         if let Some(offset_ns) = tracks.utc_offset_ns {
             // The name by which PyTorch and VizTracer state the start of their clock.
             write!(out, "\"baseTimeNanoseconds\":{offset_ns},")?;
         }
-        write_stack_frames(&mut out, names, stacks)?;
+        write_stack_frames(&mut out, names, (stacks, sources))?;
         out.write_all(b"\"traceEvents\":[")?;
         let mut writer = Self {
             out,
@@ -359,8 +365,12 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     }
 }
 
-/// Writes the stack frames, each with its caller.
-fn write_stack_frames(out: &mut impl Write, names: &Names, stacks: &Stacks) -> io::Result<()> {
+/// Writes the stack frames, each with its caller. Only this program writes `file` and `line`.
+fn write_stack_frames(
+    out: &mut impl Write,
+    names: &Names,
+    (stacks, sources): (&Stacks, &FrameSources<'_>),
+) -> io::Result<()> {
     if stacks.is_empty() {
         return Ok(());
     }
@@ -374,6 +384,12 @@ fn write_stack_frames(out: &mut impl Write, names: &Names, stacks: &Stacks) -> i
         }
         if row.parent != StackIdx::EMPTY {
             write!(out, ",\"parent\":{}", row.parent.0)?;
+        }
+        if let Some(source) = sources.get(StackIdx(number)) {
+            write!(out, ",\"file\":{}", quoted(source.file))?;
+            if source.line > 0 {
+                write!(out, ",\"line\":{}", source.line)?;
+            }
         }
         out.write_all(b"}")?;
     }

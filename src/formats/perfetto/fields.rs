@@ -109,6 +109,7 @@ proto_numbers! {
         CALLSTACKS = 7,
         BUILD_IDS = 16,
         MAPPING_PATHS = 17,
+        SOURCE_PATHS = 18,
         MAPPINGS = 19,
         LOG_MESSAGE_BODY = 20,
         GRAPHICS_CONTEXTS = 23,
@@ -384,6 +385,8 @@ proto_numbers! {
         FUNCTION_NAME_ID = 2,
         MAPPING_ID = 3,
         REL_PC = 4,
+        SOURCE_PATH_IID = 5,
+        LINE_NUMBER = 6,
     }
     fields mapping = "perfetto.protos.Mapping" {
         IID = 1,

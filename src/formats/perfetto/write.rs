@@ -35,6 +35,7 @@ use super::written_groups::{WrittenGroup, WrittenGroups};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
+use crate::model::frame_sources::FrameSources;
 use crate::model::{
     Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables,
 };
@@ -88,6 +89,7 @@ pub(crate) const OVERLAP_MAX: Overlap = (1 << 30) - 1;
 pub(crate) struct WrittenTrace<'a> {
     pub(crate) names: &'a Names,
     pub(crate) stacks: &'a Stacks,
+    pub(crate) sources: &'a FrameSources<'a>,
     pub(crate) tracks: &'a TrackTables,
     /// Whether CPU runs and thread states are written as state changes, not as slices: see [`has_tasks`].
     pub(crate) has_tasks: bool,
@@ -96,7 +98,7 @@ pub(crate) struct WrittenTrace<'a> {
 impl<'a> WrittenTrace<'a> {
     /// Describes a trace that is written as a whole.
     pub(crate) fn whole(names: &'a Names, stacks: &'a Stacks, tracks: &'a TrackTables) -> Self {
-        Self { names, stacks, tracks, has_tasks: has_tasks(tracks) }
+        Self { names, stacks, sources: FrameSources::NONE, tracks, has_tasks: has_tasks(tracks) }
     }
 }
 
@@ -139,7 +141,7 @@ pub(crate) struct PerfettoWriter<'a, W> {
 impl<'a, W: Write> PerfettoWriter<'a, W> {
     /// Writes the descriptors of processes and tracks; `shift_ns` is added to all times, since none may be before 0.
     pub(crate) fn new(out: W, trace: WrittenTrace<'a>, shift_ns: u64) -> io::Result<Self> {
-        let WrittenTrace { names, stacks, tracks, has_tasks } = trace;
+        let WrittenTrace { names, stacks, sources, tracks, has_tasks } = trace;
         let mut writer = Self {
             out,
             names,
@@ -151,7 +153,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             threads: first_threads(tracks),
             groups: WrittenGroups::new(tracks),
             named: vec![WrittenName::No; names.len()],
-            interned_stacks: InternedStacks::new(names, stacks, &tracks.modules),
+            interned_stacks: InternedStacks::new(names, (stacks, sources), &tracks.modules),
             keys: AnnotationKeys::default(),
             is_ordered: tracks.tracks.iter().any(has_rank),
             has_tasks,

@@ -7,6 +7,7 @@ use super::*;
 use crate::formats::chrome::leads::Leads;
 use crate::formats::chrome::records::{ArrayPosition, parse_with};
 use crate::formats::chrome::write::ChromeJsonWriter;
+use crate::model::frame_sources::FrameSources;
 use crate::model::{Event, Names, Registry, Stacks};
 
 const KEYS: &str = r#"ph name cat ts dur pid tid tts tdur args id id2 scope s bp bind_id flow_in flow_out sf stack cpu
@@ -98,7 +99,8 @@ fn exported() -> Vec<u8> {
     let names_of_spans: Vec<_> = (0..40).map(name).collect();
     let track = registry.track(&thread(1000, 1003)).expect("a track");
     let stacks = Stacks::default();
-    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &stacks, registry.tables()).expect("memory");
+    let mut writer =
+        ChromeJsonWriter::new(Vec::new(), &names, (&stacks, FrameSources::NONE), registry.tables()).expect("memory");
     for k in 0..2000u64 {
         let name = names_of_spans[k as usize % 40];
         let event = Event::new(k as i64 * 7919, EventKind::Complete, track, name);

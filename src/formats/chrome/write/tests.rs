@@ -1,6 +1,7 @@
 //! Tests of the written lines.
 
 use super::*;
+use crate::model::frame_sources::FrameSources;
 use crate::model::{Metadata, Registry, TrackIdx, TrackKey};
 
 /// Returns tables with one track of each kind, and a few names.
@@ -33,7 +34,8 @@ fn event(kind: EventKind, track: TrackIdx) -> Event {
 fn written(events: &[(Event, Vec<u8>)]) -> (Vec<String>, serde_json::Value) {
     let (names, registry, _) = tables();
     let stacks = Stacks::default();
-    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &stacks, registry.tables()).unwrap();
+    let mut writer =
+        ChromeJsonWriter::new(Vec::new(), &names, (&stacks, FrameSources::NONE), registry.tables()).unwrap();
     events.iter().for_each(|(event, blob)| writer.event(event, blob).unwrap());
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
     let lines = text.lines().filter(|line| line.starts_with("{\"ph\":") && !line.starts_with("{\"ph\":\"M\""));
@@ -177,7 +179,8 @@ fn written_on(registry: &Registry, events: &[Event]) -> String {
     let [outer, inner] = ["outer", "inner"].map(|name| names.intern(name, None));
     names.intern("outer \u{203a} inner", None);
     stacks.intern_path([outer, inner]);
-    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &stacks, registry.tables()).unwrap();
+    let mut writer =
+        ChromeJsonWriter::new(Vec::new(), &names, (&stacks, FrameSources::NONE), registry.tables()).unwrap();
     events.iter().for_each(|event| writer.event(event, &[]).unwrap());
     String::from_utf8(writer.finish().unwrap()).unwrap()
 }
