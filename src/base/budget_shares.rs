@@ -51,6 +51,8 @@ pub(crate) enum BudgetShare {
     /// Tables of a JSON document.
     DocumentTables,
     UnwindTables,
+    /// A dump of JIT-compiled code while it is read.
+    JitDump,
     /// Records of `perf` that wait for older ones of other CPUs.
     PerfRecords,
     /// Sums by name while the ledger is built.
@@ -59,7 +61,7 @@ pub(crate) enum BudgetShare {
 
 impl BudgetShare {
     #[cfg(test)]
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::ParsedChunks,
         Self::OpenRuns,
         Self::ChunksAhead,
@@ -75,6 +77,7 @@ impl BudgetShare {
         Self::OtlpSpans,
         Self::DocumentTables,
         Self::UnwindTables,
+        Self::JitDump,
         Self::PerfRecords,
         Self::Ledger,
     ];
@@ -95,6 +98,7 @@ impl BudgetShare {
             Self::OtlpSpans => (4, &[ReadOtlp]),
             Self::DocumentTables => (4, &[ReadDocument]),
             Self::UnwindTables => (4, &[ReadPerf]),
+            Self::JitDump => (16, &[ReadPerf]),
             Self::PerfRecords => (8, &[ReadPerf]),
             Self::Ledger => (4, &[AddUp]),
         }

@@ -102,7 +102,7 @@ fn needs_unwinding(store: &Store, sources: &Sources, context: &ReadContext, targ
     let files = context.unwind_files.as_ref().filter(|_| !unwound.is_empty());
     let needs = files.is_some_and(|files| !files.files.are_same(sources, unwound));
     if needs {
-        target.notes.push(format!("{sources} is sorted again, because files for unwinding its stacks have changed."));
+        target.notes.push(format!("{sources} is sorted again, because files for its stacks have changed."));
     }
     needs
 }

@@ -104,6 +104,8 @@ pub enum ModuleKind {
     Linked,
     /// A program or a library; addresses are relative to the start of its image in memory.
     Image,
+    /// A file in which a process dumped its JIT-compiled code; addresses are file offsets of the code.
+    JitDump,
 }
 
 impl ModuleKind {
@@ -122,6 +124,7 @@ impl ModuleKind {
             Self::Unknown => 6,
             Self::Linked => 7,
             Self::Image => 8,
+            Self::JitDump => 9,
         }
     }
 
@@ -138,6 +141,7 @@ impl ModuleKind {
             6 => Self::Unknown,
             7 => Self::Linked,
             8 => Self::Image,
+            9 => Self::JitDump,
             _ => return None,
         };
         (kind.number() == number).then_some(kind)
@@ -259,6 +263,13 @@ impl From<KernelAnchor> for (Box<str>, u64) {
     }
 }
 
+/// Returns the process of a dump of JIT-compiled code by its path, which perf prescribes: `jit-PID.dump`.
+#[must_use]
+pub(crate) fn jit_dump_pid(path: &str) -> Option<u32> {
+    let name = path.rsplit('/').next()?;
+    name.strip_prefix("jit-")?.strip_suffix(".dump")?.parse().ok()
+}
+
 /// Parses the address of a frame in its module, which is at the end of the frame's text.
 #[must_use]
 pub(crate) fn address_of(text: &str) -> Option<u64> {
@@ -300,13 +311,19 @@ mod tests {
     }
 
     #[test]
+    fn dumps_are_recognized_by_their_names() {
+        assert_eq!(["/home/me/jit-7.dump", "jit-12.dump"].map(jit_dump_pid), [Some(7), Some(12)]);
+        assert_eq!(["jit-.dump", "jit-7.dump/x", "a-jit-7.dump", "jit-99999999999.dump"].map(jit_dump_pid), [None; 4]);
+    }
+
+    #[test]
     fn numbers_of_kinds_are_those_of_files_written_earlier() {
-        use ModuleKind::{File, Image, Jit, Kernel, KernelModule, Linked, Unknown, Vdso};
-        let kinds = [File, Kernel, KernelModule, Vdso, Jit(0), Unknown, Linked, Image, Jit(7), Jit(u32::MAX)];
-        let numbers = [1, 2, 3, 4, 5, 6, 7, 8, 0x705, 0x00ff_ffff_ff05];
+        use ModuleKind::{File, Image, Jit, JitDump, Kernel, KernelModule, Linked, Unknown, Vdso};
+        let kinds = [File, Kernel, KernelModule, Vdso, Jit(0), Unknown, Linked, Image, JitDump, Jit(7), Jit(u32::MAX)];
+        let numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 0x705, 0x00ff_ffff_ff05];
         assert_eq!(kinds.map(ModuleKind::number), numbers);
         assert_eq!(numbers.map(ModuleKind::from_number), kinds.map(Some));
-        assert_eq!([0, 9, 0x101, 0x0100_0000_0005, u64::MAX].map(ModuleKind::from_number), [None; 5]);
+        assert_eq!([0, 10, 0x101, 0x0100_0000_0005, u64::MAX].map(ModuleKind::from_number), [None; 5]);
     }
 
     #[test]

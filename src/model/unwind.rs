@@ -1,5 +1,5 @@
-//! The interface between readers of recordings with raw stacks, and the unwinder. A reader knows the memory mappings;
-//! an unwinder knows the files of modules, which readers never open.
+//! The interface between readers of recordings with raw stacks or JIT-compiled code, and the files of modules, which
+//! readers never open. A reader knows the memory mappings; an unwinder knows the files.
 
 use std::fmt;
 
@@ -88,16 +88,32 @@ pub trait Unwinder: Send {
     fn modules(&self) -> Vec<UnwoundModule>;
 }
 
-/// The files that unwinders read.
+/// Code that a process compiled at run time and dumped, at the time when it was loaded, or moved to another address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JitLoad {
+    /// Time by the monotonic clock.
+    pub ts_ns: i64,
+    pub start: u64,
+    pub len: u64,
+    /// File offset of the code in the dump, which stays the same when the code is moved.
+    pub dump_offset: u64,
+}
+
+/// The files that stacks depend on: tables for unwinding, and dumps of JIT-compiled code.
 pub trait UnwindFiles: fmt::Debug + Send + Sync {
     /// Creates an unwinder for one recording of a trace, whose tables take at most `bytes_max` bytes.
     fn unwinder(&self, sources: &Sources, bytes_max: u64) -> Box<dyn Unwinder>;
+
+    /// Returns the code that a process dumped into a file of at most `bytes_max` bytes, in order of time, and the
+    /// identity of the file. A dump that is missing, or that has times of another clock, has no code.
+    fn jit_loads(&self, sources: &Sources, dump: &Module, bytes_max: u64) -> (UnwoundFile, Vec<JitLoad>);
 
     /// Returns whether the current files would produce the same stacks.
     fn are_same(&self, sources: &Sources, modules: &[UnwoundModule]) -> bool;
 }
 
-/// A module that stacks were unwound with, or whose tables were missing. With other files, the stacks change.
+/// A module that stacks were unwound with, a dump of JIT-compiled code, or either if its file was missing. With other
+/// files, the stacks change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnwoundModule {
     pub(crate) module: Module,
@@ -106,7 +122,7 @@ pub struct UnwoundModule {
 
 /// The state of a module's file when its stacks were unwound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum UnwoundFile {
+pub enum UnwoundFile {
     /// No file, or none with unwind tables.
     Missing,
     /// The recorded build, verified by build-id: it never changes.

@@ -322,6 +322,12 @@ impl Locator {
         given.chain(self.lists_of_recordings(name)).chain(here)
     }
 
+    /// Opens the list of a JIT process at its recorded path, unless it is of a later process.
+    pub(super) fn recorded_list(&self, path: &Path) -> Option<InputFile> {
+        let list = self.has_system.then(|| self.open(path).ok()).flatten();
+        list.filter(|list| !self.is_of_later_process(list))
+    }
+
     /// Returns whether a list was created long after the traces that recorded its process, so that it is from another
     /// process with the id. Some programs write a list on request, after the recording.
     fn is_of_later_process(&self, list: &InputFile) -> bool {

@@ -8,8 +8,8 @@
 //! `file` opens files at `paths` and in an `archive`, `locate` lists candidates, `elf` reads tables, and `dwarf` debug
 //! information within the limits of `fuel`. `separate` and `split` handle files that a file names, and `xz` an embedded
 //! table. `functions` reads the symbol table, with the stubs of `plt`. `go_lines`, `go_inlined` and `go_module` read
-//! the tables of Go programs, and `kallsyms` the symbols of the kernel. `perf_map` and `jit_dump` list JIT-compiled
-//! functions, in ranges of `latest`. `texts` demangles names; `cache` stores names by build-id. `resolve` resolves one
+//! the tables of Go programs, and `kallsyms` the symbols of the kernel. `jit` names JIT-compiled code, by the
+//! functions that `perf_map` and `jit_dump` list, in ranges of `latest`. `texts` demangles names; `cache` stores names by build-id. `resolve` resolves one
 //! module, with the files that `search` finds, and `lookup` all modules of a trace, each with its `recorders`; `report`
 //! lists what is missing. `code` lists one function with its samples, as instructions and as source lines read by
 //! `sources`. `unwind` finds the callers in recorded stack bytes.
@@ -26,6 +26,7 @@ mod functions;
 mod go_inlined;
 mod go_lines;
 mod go_module;
+mod jit;
 mod jit_dump;
 mod kallsyms;
 mod latest;

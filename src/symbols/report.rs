@@ -152,7 +152,7 @@ fn command(
         // Tools that pack `.dwo` files differ too much to suggest one.
         NameState::OutsideRoots | NameState::SplitMissing => searched(outside?),
         // Functions listed by a process itself cannot be fetched.
-        _ if matches!(module.kind, ModuleKind::Jit(_)) => copied_list(module, traces),
+        _ if matches!(module.kind, ModuleKind::Jit(_) | ModuleKind::JitDump) => copied_list(module, traces),
         NameState::FunctionsOnly
         | NameState::Stripped
         | NameState::NoFile

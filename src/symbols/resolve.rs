@@ -10,11 +10,10 @@ use super::elf::build_id_in;
 use super::file::InputFile;
 use super::functions::FunctionTable;
 use super::go_lines::GoLines;
-use super::jit_dump::JitDump;
+use super::jit;
 use super::kallsyms::KernelFunctions;
 use super::locate::{Locator, running_release};
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
-use super::perf_map::JitFunctions;
 use super::search::{MatchingFile, ModuleSearch, Quality};
 use super::split::add_split_files;
 use super::state::NameState;
@@ -22,9 +21,6 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::demangle::demangle;
 use crate::model::modules::{KernelAnchor, ModuleBuilds};
 use crate::model::{BuildId, Module, ModuleKind};
-
-/// Size limit for the function list of a process.
-const LIST_BYTES_MAX: u64 = 256 << 20;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ModuleNames {
@@ -76,7 +72,8 @@ pub(crate) fn resolve(
     let resolver = Resolver { locator, bytes_max, cancel };
     let names = match module.kind {
         ModuleKind::Unknown => ModuleNames { state: NameState::Nameless, ..ModuleNames::default() },
-        ModuleKind::Jit(pid) => jit_names(pid, addresses, locator),
+        ModuleKind::Jit(pid) => jit::names_by_address(pid, addresses, locator),
+        ModuleKind::JitDump => jit::names_in_dump(module, addresses, locator),
         ModuleKind::Kernel | ModuleKind::KernelModule => resolver.kernel_names(module, addresses)?,
         ModuleKind::File | ModuleKind::Vdso | ModuleKind::Linked | ModuleKind::Image => {
             let names = resolver.names_in_file(module, addresses)?;
@@ -316,38 +313,8 @@ fn listed_functions() -> Result<KernelFunctions, NameState> {
     KernelFunctions::read(&list).ok_or(NameState::Hidden)
 }
 
-/// Resolves JIT-compiled code of a process, from its dump and its list.
-fn jit_names(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
-    let names = [format!("jit-{pid}.dump"), format!("perf-{pid}.map")];
-    if names.iter().any(|name| locator.has_several_lists(name, LIST_BYTES_MAX)) {
-        return ModuleNames { state: NameState::Ambiguous, ..ModuleNames::default() };
-    }
-    let read = |file: InputFile| Some((file.path.clone(), file.read_all(LIST_BYTES_MAX)?));
-    let dumped = locator.lists_of_process(&names[0]).filter_map(read).find_map(|(path, dump)| {
-        let dump = JitDump::read(dump).filter(|dump| dump.pid == pid)?;
-        Some((path, dump))
-    });
-    let listed =
-        locator.lists_of_process(&names[1]).find_map(read).map(|(path, list)| (path, JitFunctions::read(list)));
-    let path = dumped.as_ref().map(|(path, _)| path).or(listed.as_ref().map(|(path, _)| path)).cloned();
-    if path.is_none() {
-        return ModuleNames::default();
-    }
-    let (dump, list) = (dumped.as_ref().map(|(_, dump)| dump), listed.as_ref().map(|(_, list)| list));
-    let names =
-        function_names(addresses, |address| dump.and_then(|dump| dump.find(address)).or_else(|| list?.find(address)));
-    let is_replaced = |address: u64| match dump.filter(|dump| dump.find(address).is_some()) {
-        Some(dump) => dump.is_replaced(address),
-        None => list.is_some_and(|list| list.is_replaced(address)),
-    };
-    let replaced = addresses.iter().copied().filter(|&address| is_replaced(address)).collect();
-    // Process ids are reused, so the list may be of another process.
-    let used = path.iter().cloned().collect();
-    ModuleNames { names, state: NameState::Complete, path, used, replaced, ..ModuleNames::default() }
-}
-
 /// Names addresses by functions alone. `find` returns mangled names.
-fn function_names<'f>(addresses: &[u64], find: impl Fn(u64) -> Option<&'f [u8]>) -> AddressNames {
+pub(super) fn function_names<'f>(addresses: &[u64], find: impl Fn(u64) -> Option<&'f [u8]>) -> AddressNames {
     let mut builder = AddressNamesBuilder::default();
     for &address in addresses {
         let name = find(address).map(demangle);

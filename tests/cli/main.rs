@@ -19,6 +19,8 @@ mod golden;
 mod harness;
 mod heat_map;
 mod images;
+#[cfg(target_os = "linux")] // files of processes
+mod jit_code;
 mod large;
 #[cfg(target_os = "linux")] // sockets, proc
 mod listen;

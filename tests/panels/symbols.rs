@@ -110,13 +110,13 @@ fn stacks_are_unwound_again_when_their_files_are_located() {
     session.click("Folder with symbols");
     session.type_text(kept.to_str().expect("text"));
     session.click("Locate");
-    session.until("a note", |session| session.says("Files for unwinding stacks were found"));
+    session.until("a note", |session| session.says("Files for its stacks were found"));
     let whole = format!("Flame graph of {} bars", recording.frames().len());
     session.give("Flame graph");
     session.until("a whole stack", |session| session.says(&whole));
     session.give("Symbols");
     session.until("names", |session| session.says("/deep, named, 1 samples"));
-    assert!(!session.says("Files for unwinding stacks were found"), "{}", session.node_texts().join("\n"));
+    assert!(!session.says("Files for its stacks were found"), "{}", session.node_texts().join("\n"));
 }
 
 #[test]

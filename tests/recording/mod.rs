@@ -70,8 +70,20 @@ pub(crate) struct RecordedMap<'a> {
 /// Load address of the kernel.
 pub(crate) const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
 
-/// Writes a recording with these mapped files, and one sample per stack, innermost frame first.
+/// Writes a recording with these mapped files, and one sample per stack, innermost frame first. The samples are a
+/// microsecond apart.
 pub(crate) fn written(folder: &Path, maps: &[RecordedMap<'_>], stacks: &[&[u64]]) -> PathBuf {
+    written_by_clock(folder, maps, stacks, None)
+}
+
+/// Writes a recording with the times of a clock, which is perf's own if it is `None`.
+pub(crate) fn written_by_clock(
+    folder: &Path,
+    maps: &[RecordedMap<'_>],
+    stacks: &[&[u64]],
+    clock: Option<u32>,
+) -> PathBuf {
+    const USES_CLOCK: u64 = 1 << 25;
     const MMAP2: u32 = 10;
     const SAMPLE: u32 = 9;
     const HAS_BUILD_ID: u16 = 1 << 14;
@@ -95,8 +107,11 @@ pub(crate) fn written(folder: &Path, maps: &[RecordedMap<'_>], stacks: &[&[u64]]
         record(SAMPLE, if stack[0] >= KERNEL_AT { KERNEL } else { USER }, words(&[&head[..], stack].concat()))
     };
     let data: Vec<u8> = maps.iter().flat_map(map).chain((1..).zip(stacks).flat_map(sample)).collect();
-    // Type and size, configuration, period, sample format, no read format, flags, and zeros, followed by the ids.
-    let attribute = words(&[64 << 32 | 1, 0, 1, 1 | 2 | 4 | 32 | 256, 0, 0, 0, 0, 0, 0]);
+    let flags = if clock.is_some() { USES_CLOCK } else { 0 };
+    // Type and size, configuration, period, sample format, no read format, flags, zeros, and the clock, followed by the
+    // ids.
+    let head = [96 << 32 | 1, 0, 1, 1 | 2 | 4 | 32 | 256, 0, flags, 0, 0, 0, 0, 0];
+    let attribute = words(&[&head[..], &[u64::from(clock.unwrap_or(0)) << 32, 0, 0]].concat());
     let sections = [104, attribute.len() as u64, 104 + attribute.len() as u64, data.len() as u64, 0, 0, 0, 0, 0, 0];
     let head = [b"PERFILE2".to_vec(), words(&[104, attribute.len() as u64]), words(&sections)].concat();
     let path = folder.join("perf.data");

@@ -50,7 +50,7 @@ impl App {
         }
         let sources = trace.sources.clone();
         self.load(self.shown_tab, LoadSource::Files(sources));
-        let note = "Files for unwinding stacks were found; the trace is sorted again.";
+        let note = "Files for its stacks were found; the trace is sorted again.";
         self.tab_mut().notes.replace(NoteKind::Passing, note.to_owned());
         if let Some(trace) = &mut self.tab_mut().trace {
             (trace.growth, trace.has_other_stacks) = (Growth::Grows, false);

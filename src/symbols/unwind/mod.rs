@@ -21,12 +21,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use self::rule::{FrameMemory, FrameRule};
 use self::tables::UnwindTables;
+use super::jit;
 use super::locate::Locator;
 use super::search::ModuleSearch;
 use crate::base::cancel::Cancel;
 use crate::model::modules::ModuleBuilds;
 use crate::model::unwind::{
-    FRAMES_MAX, INSTRUCTION, MappedCode, StackBytes, StackEnd, UnwindFiles, Unwinder, UnwoundFile, UnwoundModule,
+    FRAMES_MAX, INSTRUCTION, JitLoad, MappedCode, StackBytes, StackEnd, UnwindFiles, Unwinder, UnwoundFile,
+    UnwoundModule,
 };
 use crate::model::{Module, ModuleKind, SourceFile, Sources};
 
@@ -61,16 +63,28 @@ impl UnwindFiles for SymbolUnwinding {
         Box::new(StackUnwinder::new(self.locator(sources), bytes_max))
     }
 
+    fn jit_loads(&self, sources: &Sources, dump: &Module, bytes_max: u64) -> (UnwoundFile, Vec<JitLoad>) {
+        jit::loads(dump, &self.locator(sources), bytes_max)
+    }
+
     fn are_same(&self, sources: &Sources, modules: &[UnwoundModule]) -> bool {
         let locator = self.locator(sources);
         modules.iter().all(|UnwoundModule { module, file }| match file {
             // The same build has the same tables, wherever it is.
             UnwoundFile::Verified => true,
-            UnwoundFile::Missing => find_files(module, &locator).1 == UnwoundFile::Missing,
+            UnwoundFile::Missing => find_file(module, &locator) == UnwoundFile::Missing,
             // If the file is gone, what was read of it stays valid.
-            UnwoundFile::Unverified(_) => [*file, UnwoundFile::Missing].contains(&find_files(module, &locator).1),
+            UnwoundFile::Unverified(_) => [*file, UnwoundFile::Missing].contains(&find_file(module, &locator)),
         })
     }
+}
+
+/// Returns the identity of a module's file.
+fn find_file(module: &Module, locator: &Locator) -> UnwoundFile {
+    if module.kind == ModuleKind::JitDump {
+        return jit::dump_identity(module, locator);
+    }
+    find_files(module, locator).1
 }
 
 /// Returns the files of a module with tables, and their identity.

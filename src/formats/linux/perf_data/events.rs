@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::counts::CounterValues;
 use super::fields::{KnownField, Tracepoint};
 use super::header::PerfHeader;
+use super::jit_loads::JitLoads;
 use super::lost::LostRecords;
 use super::maps::{FrameLocation, Maps};
 use super::modules::{FileIdentity, MappedFile};
@@ -23,6 +24,8 @@ use crate::formats::linux::switch_records::{SwitchChange, SwitchRecord, SwitchRe
 use crate::formats::linux::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::path_text;
+use crate::model::modules::jit_dump_pid;
 use crate::model::sample_measure::unit_of_event;
 use crate::model::unwind::StackEnd;
 use crate::model::{
@@ -63,6 +66,7 @@ pub(super) struct PerfEventBuilder {
     lost: LostRecords,
     args: ArgsWriter,
     raw_stacks: RawStacks,
+    jit: JitLoads,
 }
 
 fn number(id: i32) -> Id {
@@ -85,7 +89,7 @@ struct SampledEvent<'a> {
 
 impl PerfEventBuilder {
     pub(super) fn new(context: &ReadContext) -> Self {
-        Self { raw_stacks: RawStacks::new(context), ..Self::default() }
+        Self { raw_stacks: RawStacks::new(context), jit: JitLoads::new(context), ..Self::default() }
     }
 
     /// Ends the scheduler states, adds modules and UTC to the metadata, and counts lost records, at the end of the
@@ -95,7 +99,7 @@ impl PerfEventBuilder {
         self.pairs.finish(batch);
         self.scheduler.finish(batch, SourcePos::Offset(0));
         batch.extend_metadata(header.utc_offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }));
-        let unwound = self.raw_stacks.modules().into_iter();
+        let unwound = self.raw_stacks.modules().into_iter().chain(std::mem::take(&mut self.jit).modules());
         batch.extend_metadata(unwound.map(|module| Metadata::Unwound { module: Box::new(module) }));
         let modules = std::mem::take(&mut self.maps.modules);
         let used = modules.used_modules(header.release.as_deref());
@@ -104,12 +108,15 @@ impl PerfEventBuilder {
 
     pub(super) fn add_record(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {
         let pos = SourcePos::Offset(record.offset);
+        if !self.jit.map_until(record.time_ns, &mut self.maps) {
+            batch.lose(Loss::OverLimit, pos);
+        }
         let taken = match record.kind {
             kind::SAMPLE => {
                 let attr = header.attr(record.kind, record.body);
                 attr.and_then(|attr| self.sample(header, attr, record, batch))
             }
-            kind::MMAP | kind::MMAP2 => self.map(record, pos, batch),
+            kind::MMAP | kind::MMAP2 => self.map(header, record, pos, batch),
             kind::COMM => self.name(record, pos, batch),
             kind::FORK => self.fork(record, pos, batch),
             kind::EXIT => self.exit(header, record, pos, batch),
@@ -138,7 +145,13 @@ impl PerfEventBuilder {
         self.maps.modules.list_one(misc, body)
     }
 
-    fn map(&mut self, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
+    fn map(
+        &mut self,
+        header: &PerfHeader,
+        record: PerfRecord<'_>,
+        pos: SourcePos,
+        batch: &mut BatchBuilder,
+    ) -> Option<()> {
         let mut front = ByteCursor(record.body);
         let (pid, _tid) = (front.i32()?, front.i32()?);
         let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
@@ -158,6 +171,12 @@ impl PerfEventBuilder {
         let file = MappedFile { path: front.text(), build_id, identity };
         if !self.maps.add(pid.into(), start, len, offset, &file) {
             batch.lose(Loss::OverLimit, pos);
+        }
+        if header.has_monotonic_clock() {
+            let path = path_text(file.path);
+            if jit_dump_pid(&path).is_some() && !self.jit.add_dump(pid.into(), &path) {
+                batch.lose(Loss::OverLimit, pos);
+            }
         }
         Some(())
     }

@@ -244,6 +244,11 @@ impl PerfHeader {
         self.attrs.iter().any(Attr::has_time)
     }
 
+    /// Returns whether times are of the monotonic clock.
+    pub(super) fn has_monotonic_clock(&self) -> bool {
+        self.attrs.iter().any(|attr| attr.has_monotonic_clock)
+    }
+
     /// Returns the attribute of the event that a record belongs to.
     pub(super) fn attr(&self, kind: u32, body: &[u8]) -> Option<&Attr> {
         let first = self.attrs.first()?;

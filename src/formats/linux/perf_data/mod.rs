@@ -8,13 +8,14 @@
 //! needs the mappings of its time.
 //!
 //! `wire` parses records, `header` the sections before and after them, `fields` tracepoint fields. `maps` tracks
-//! mappings, `modules` identifies their files, `raw_stacks` unwinds stack dumps. `rounds` sorts records, `events`
+//! mappings, `modules` identifies their files, `raw_stacks` unwinds stack dumps, `jit_loads` maps JIT-compiled code. `rounds` sorts records, `events`
 //! converts them, `read` drives the reading.
 
 mod counts;
 mod events;
 mod fields;
 mod header;
+mod jit_loads;
 mod lost;
 mod maps;
 mod modules;

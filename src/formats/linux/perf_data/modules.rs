@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::base::bytes::ByteCursor;
 use crate::formats::output::modules::{is_anonymous, is_memory, path_text};
-use crate::model::modules::{KernelAnchor, MODULES_MAX, ModuleBuilds};
+use crate::model::modules::{KernelAnchor, MODULES_MAX, ModuleBuilds, jit_dump_pid};
 use crate::model::{BuildId, Module, ModuleKind};
 
 /// Process id of kernel mappings.
@@ -108,6 +108,7 @@ impl MapModules {
                 "[vdso]" => ModuleKind::Vdso,
                 _ if pid == KERNEL => ModuleKind::KernelModule,
                 text if is_memory(text) => ModuleKind::Unknown,
+                text if jit_dump_pid(text).is_some() => ModuleKind::JitDump,
                 _ => ModuleKind::File,
             };
             let place = || KernelAnchor { symbol: Box::default(), address: start, release: None };
