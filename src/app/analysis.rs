@@ -3,6 +3,7 @@
 
 mod answer;
 mod code;
+mod row_values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -410,8 +410,8 @@ impl Panels {
                 analysis.stop(QuestionKind::SpanPage);
                 set.spans.set_hits(hits);
             }
-            Answer::Longest(hits) => set.spans.set_longest(hits),
-            Answer::LongestHits(hits) => set.search.set_longest(hits),
+            Answer::Ordered(HitsOf::Spans, hits) => set.spans.set_ordered(hits),
+            Answer::Ordered(HitsOf::Search, hits) => set.search.set_ordered(hits),
             Answer::Counters(counters) => set.counters.set_counters(counters),
             Answer::OrderedCounters(ordered) => set.counters.set_ordered(ordered),
             Answer::HeatMap(map) => set.heat_map.set_map(map),

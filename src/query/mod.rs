@@ -13,7 +13,8 @@
 //! A frame asks for [`pixels`] in [`buckets`], or [`filtered`] ones, and a click for a [`pick`] with [`describe`],
 //! [`family`] and [`flow_chain`]. Panels ask for [`totals`] by [`groups`], [`exact_quantiles`], [`counters`],
 //! [`samples`], [`sample_table`], [`stacks`] with [`flame`] for views of them, [`heat_map`], [`over_time`],
-//! [`scheduling`] with [`wakings`], [`longest`] and [`search`] with [`hit_count`]. [`derived`] computes curves.
+//! [`scheduling`] with [`wakings`], [`longest`], [`ordered_rows`] and [`search`]
+//! with [`hit_count`]. [`derived`] computes curves.
 //!
 //! The order of tracks is in [`display_order`], with [`named_groups`], [`track_groups`], [`busy_time`] and
 //! [`shared_names`]; [`track_map`] follows tracks to another import.
@@ -52,6 +53,7 @@ pub(crate) mod mistyped_key;
 mod name_set;
 mod named_groups;
 pub(crate) mod open_end;
+pub(crate) mod ordered_rows;
 pub(crate) mod over_time;
 pub(crate) mod overlay;
 mod path_limit;

@@ -13,6 +13,7 @@ use crate::query::flame::{FlamePicture, FlameView, FunctionKey};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
 use crate::query::heat_map::{HeatMap, HeatMapAxis};
+use crate::query::ordered_rows::ListOrder;
 use crate::query::overlay::NameOverlay;
 use crate::query::sample_table::{SampleBy, SampleTable};
 use crate::query::samples::SampleEvent;
@@ -46,14 +47,8 @@ pub(crate) enum Question {
         scope: SelectedScope,
         with_instants: bool,
     },
-    /// The longest spans of a scope, with their maximum number.
-    Longest(SelectedScope, usize),
-    /// The longest spans of a scope that match the filter of the search, with their maximum number.
-    LongestHits {
-        text: String,
-        scope: SelectedScope,
-        count: usize,
-    },
+    /// The first rows of a list in an order other than time.
+    Ordered(Box<OrderedQuestion>),
     Counters(SelectedScope),
     /// The threads, processes or CPUs of a scope, sorted.
     Scheduling(Box<SchedulingQuestion>),
@@ -120,6 +115,20 @@ pub(crate) struct NameQuery {
     pub(crate) cache: Option<PathBuf>,
     /// Limit for the bytes of debug information read per file.
     pub(crate) bytes_max: u64,
+}
+
+/// A query for the first rows of a list in an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OrderedQuestion {
+    pub(crate) of: HitsOf,
+    pub(crate) scope: SelectedScope,
+    /// The filter of the search in addition to the scope's; empty for the list of spans.
+    pub(crate) text: String,
+    pub(crate) order: ListOrder,
+    /// Whether to list instants and samples too. They have no duration, so no order by duration has them.
+    pub(crate) with_instants: bool,
+    /// Maximum number of rows.
+    pub(crate) count: usize,
 }
 
 /// A query for a heat map.
@@ -260,8 +269,8 @@ pub enum QuestionKind {
     HitPage,
     Spans,
     SpanPage,
-    Longest,
-    LongestHits,
+    OrderedSpans,
+    OrderedHits,
     Counters,
     Scheduling,
     HeatMap,
@@ -294,14 +303,14 @@ impl QuestionKind {
     #[must_use]
     pub(crate) fn replaces(self) -> &'static [Self] {
         match self {
-            Self::Spans => &[Self::Longest],
-            Self::Longest => &[Self::Spans, Self::SpanPage, Self::SpanNumber],
+            Self::Spans => &[Self::OrderedSpans],
+            Self::OrderedSpans => &[Self::Spans, Self::SpanPage, Self::SpanNumber],
             // The hits of an earlier text or scope.
-            Self::Search => &[Self::LongestHits, Self::HitNumber, Self::Neighbour],
+            Self::Search => &[Self::OrderedHits, Self::HitNumber, Self::Neighbour],
             Self::Totals => &[Self::PartialTotals],
             Self::HitPage
             | Self::SpanPage
-            | Self::LongestHits
+            | Self::OrderedHits
             | Self::Counters
             | Self::Scheduling
             | Self::HeatMap
@@ -338,7 +347,7 @@ impl QuestionKind {
             | Self::Quantiles
             | Self::SpanCalls
             | Self::OrderSpanCalls => Panel::Statistics,
-            Self::Spans | Self::SpanPage | Self::Longest | Self::SpanNumber => Panel::Spans,
+            Self::Spans | Self::SpanPage | Self::OrderedSpans | Self::SpanNumber => Panel::Spans,
             Self::Counters | Self::OrderCounters => Panel::Counters,
             Self::Scheduling => Panel::Scheduling,
             Self::HeatMap | Self::HeatMapSketch => Panel::HeatMap,
@@ -346,7 +355,7 @@ impl QuestionKind {
             Self::Samples | Self::OrderSamples | Self::Sandwich => Panel::Samples,
             Self::Code => Panel::Code,
             Self::Names => Panel::Symbols,
-            Self::Search | Self::HitPage | Self::LongestHits | Self::HitNumber | Self::Neighbour => Panel::Search,
+            Self::Search | Self::HitPage | Self::OrderedHits | Self::HitNumber | Self::Neighbour => Panel::Search,
             Self::SameName | Self::Pixels => return None,
         })
     }
@@ -375,10 +384,8 @@ pub enum Answer {
     /// Answers [`Question::Page`]: the index of the first hit, and the hits.
     Page(HitsOf, u64, Vec<Hit>),
     Spans(Hits),
-    /// Answers [`Question::Longest`], longest first.
-    Longest(Arc<Vec<Hit>>),
-    /// Answers [`Question::LongestHits`], longest first.
-    LongestHits(Arc<Vec<Hit>>),
+    /// Answers [`Question::Ordered`].
+    Ordered(HitsOf, Arc<Vec<Hit>>),
     Counters(Arc<CounterLines>),
     Scheduling(Arc<SchedulingAnswer>),
     HeatMap(Arc<HeatMap>),
@@ -487,8 +494,10 @@ impl Question {
             Self::Page(HitsOf::Search, ..) => QuestionKind::HitPage,
             Self::Page(HitsOf::Spans, ..) => QuestionKind::SpanPage,
             Self::Spans { .. } => QuestionKind::Spans,
-            Self::Longest(..) => QuestionKind::Longest,
-            Self::LongestHits { .. } => QuestionKind::LongestHits,
+            Self::Ordered(question) => match question.of {
+                HitsOf::Spans => QuestionKind::OrderedSpans,
+                HitsOf::Search => QuestionKind::OrderedHits,
+            },
             Self::Counters(_) => QuestionKind::Counters,
             Self::Scheduling(_) => QuestionKind::Scheduling,
             Self::HeatMap(_) => QuestionKind::HeatMap,

@@ -59,6 +59,23 @@ fn a_hit_that_the_tabulator_and_an_arrow_lead_to_is_gone_to_with_enter() {
 }
 
 #[test]
+fn hits_are_listed_in_the_order_of_the_header_that_is_clicked() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.search("e");
+    let names = |session: &Session| -> Vec<String> {
+        let rows = session.harness.query_all_by_role(egui::Role::ListItem);
+        let label = |row: egui_kittest::Node<'_>| row.accesskit_node().label().unwrap_or_default();
+        rows.map(|row| label(row).split(',').next().unwrap_or_default().to_owned()).collect()
+    };
+    session.until("the hits", |session| names(session).len() == 6);
+    session.harness.get_by_role_and_label(egui::Role::Button, "Name").click();
+    session.until("the order", |session| names(session) == ["flushed", "read", "read", "request", "write", "write"]);
+    assert!(session.says("6 of the hits"), "{}", session.node_texts().join("\n"));
+    session.click("By time");
+    session.until("in time order", |session| names(session).last().is_some_and(|name| name == "flushed"));
+}
+
+#[test]
 fn a_search_that_finds_nothing_or_cannot_be_meant_says_so() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.search("nobody");

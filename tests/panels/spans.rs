@@ -55,6 +55,33 @@ fn the_longest_come_first_or_all_in_order_of_time_with_instants_if_they_are_want
 }
 
 #[test]
+fn a_click_on_a_header_lists_the_first_rows_in_the_order_of_its_column() {
+    let mut session = with_list();
+    until_rows(&mut session, &["request", "write", "write", "read", "read"]);
+    let click = |session: &mut Session, header: &str| {
+        session.harness.get_by_role_and_label(egui::Role::Button, header).click();
+        session.harness.step();
+    };
+    click(&mut session, "Name");
+    until_rows(&mut session, &["read", "read", "request", "write", "write"]);
+    session.until("the number", |session| session.says("Label: 5"));
+    click(&mut session, "Name");
+    until_rows(&mut session, &["write", "write", "request", "read", "read"]);
+    click(&mut session, "Track");
+    until_rows(&mut session, &["request", "read", "read", "write", "write"]);
+    click(&mut session, "Start");
+    until_rows(&mut session, &["write", "read", "read", "request", "write"]);
+    // In time order, all rows are available.
+    click(&mut session, "Start");
+    until_rows(&mut session, &["request", "write", "read", "read", "write"]);
+    session.click("With instants");
+    click(&mut session, "Name");
+    until_rows(&mut session, &["flushed", "read", "read", "request", "write", "write"]);
+    click(&mut session, "Duration");
+    until_rows(&mut session, &["request", "write", "write", "read", "read"]);
+}
+
+#[test]
 fn a_trace_of_instants_alone_lists_them_at_once() {
     let mut session = Session::empty(SCREEN, 1.0);
     let log = |name: &str, ts: u32| json!({"ph": "i", "name": name, "pid": 1, "tid": 1, "ts": ts, "s": "t"});

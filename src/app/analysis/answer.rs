@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::row_values::row_values;
 use crate::app::same_name::next_of_same_name;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::direction::Direction;
@@ -17,6 +18,7 @@ use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
 use crate::query::heat_map::{HeatMap, coarse_heat_map, heat_map};
 use crate::query::longest::longest;
+use crate::query::ordered_rows::{ListColumn, ListOrder, first_rows};
 use crate::query::over_time::over_time;
 use crate::query::pick::rows_starting;
 use crate::query::sample_table::SampleTable;
@@ -37,8 +39,8 @@ use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::panels::table_order::{OrderedRows, TableData, TableSort};
 use crate::ui::questions::{
-    Answer, FlameAnswer, GroupFacts, GroupQuantiles, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit, PathsOf,
-    PathsQuestion, PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
+    Answer, FlameAnswer, GroupFacts, GroupQuantiles, HeatMapQuestion, HitsOf, NameQuery, NamedTrace, NeighbourHit,
+    OrderedQuestion, PathsOf, PathsQuestion, PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
 };
 use crate::ui::selected_scope::SelectedScope;
 
@@ -65,10 +67,7 @@ impl QueryContext<'_> {
         Ok(match question {
             Question::Search(text, scope) => Some(Answer::Hits(self.search(&text, &scope)?)),
             Question::Spans { scope, with_instants } => Some(Answer::Spans(self.spans(&scope, with_instants)?)),
-            Question::Longest(scope, count) => Some(Answer::Longest(Arc::new(self.longest("", &scope, count)?))),
-            Question::LongestHits { text, scope, count } => {
-                Some(Answer::LongestHits(Arc::new(self.longest(&text, &scope, count)?)))
-            }
+            Question::Ordered(question) => Some(Answer::Ordered(question.of, Arc::new(self.ordered_rows(&question)?))),
             Question::Page(of, first, count) => self.page(first, count).map(|hits| Answer::Page(of, first, hits)),
             Question::NumberOf(of, row) => self.hits.map(|hits| Answer::NumberOf(of, row, self.number_of(hits, row))),
             Question::Neighbour { direction, from } => {
@@ -151,8 +150,17 @@ impl QueryContext<'_> {
         search(self.snapshot, &scope, self.cancel, self.progress)
     }
 
-    fn longest(&self, text: &str, selected: &SelectedScope, count: usize) -> Result<Vec<Hit>, Cancelled> {
-        longest(self.snapshot, &selected.with_filter(self.snapshot, text), count, self.cancel)
+    fn ordered_rows(&self, question: &OrderedQuestion) -> Result<Vec<Hit>, Cancelled> {
+        let OrderedQuestion { of, scope, text, order, with_instants, count } = question;
+        let scope = scope.with_filter(self.snapshot, text);
+        if *order == ListOrder::LONGEST {
+            return longest(self.snapshot, &scope, *count, self.cancel);
+        }
+        // Everything that a search highlights is listed.
+        let scope = Scope { with_charts: *of == HitsOf::Search, ..scope };
+        let scope = if *with_instants && order.column != ListColumn::Duration { scope } else { scope.spans() };
+        let order = (&row_values(self.snapshot, order.column), order.is_ascending);
+        first_rows(self.snapshot, &scope, order, *count, (self.cancel, self.progress))
     }
 
     fn counters(&self, selected: &SelectedScope) -> Result<CounterLines, Cancelled> {

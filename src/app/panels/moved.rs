@@ -14,8 +14,7 @@ pub(super) fn moved(answer: Answer, moves: &LaneMoves) -> Answer {
     }
     match answer {
         Answer::Page(of, first, hits) => Answer::Page(of, first, moved_hits(&hits, moves)),
-        Answer::Longest(hits) => Answer::Longest(Arc::new(moved_hits(&hits, moves))),
-        Answer::LongestHits(hits) => Answer::LongestHits(Arc::new(moved_hits(&hits, moves))),
+        Answer::Ordered(of, hits) => Answer::Ordered(of, Arc::new(moved_hits(&hits, moves))),
         Answer::NumberOf(of, row, number) => match moves.row(row) {
             Some(moved) => Answer::NumberOf(of, moved, number),
             None => Answer::NumberOf(of, row, None),

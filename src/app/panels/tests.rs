@@ -11,8 +11,10 @@ use crate::app::tests::{Session, TWO_SPANS, snapshot};
 use crate::frame::RectBudget;
 use crate::ingest::LoadOptions;
 use crate::model::Sources;
+use crate::query::ordered_rows::ListOrder;
 use crate::scene::color::Shade;
 use crate::ui::command::{ScopeCommand, TimelineCommand};
+use crate::ui::questions::OrderedQuestion;
 use crate::ui::selected_scope::SelectedScope;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
@@ -77,7 +79,18 @@ fn a_page_of_an_earlier_answer_is_not_shown_under_the_next_one() {
 
 #[test]
 fn spans_in_an_earlier_order_do_not_replace_the_list_in_the_chosen_one() {
-    let longest = || Question::Longest(SelectedScope::default(), 10);
+    let (of, scope) = (HitsOf::Spans, SelectedScope::default);
+    let longest = || {
+        let (text, order) = (String::new(), ListOrder::LONGEST);
+        Question::Ordered(Box::new(OrderedQuestion {
+            of,
+            scope: scope(),
+            text,
+            order,
+            with_instants: false,
+            count: 10,
+        }))
+    };
     let mut asked = Asked::new();
     let earlier = asked.answer(longest());
     let hits = asked.answer(spans(false));
@@ -148,7 +161,7 @@ fn a_failed_query_of_a_panel_is_repeated_by_its_button() {
     let mut session = Session::new();
     session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     for (panel, kind) in [
-        (Panel::Spans, QuestionKind::Longest),
+        (Panel::Spans, QuestionKind::OrderedSpans),
         (Panel::Counters, QuestionKind::Counters),
         (Panel::Scheduling, QuestionKind::Scheduling),
         (Panel::HeatMap, QuestionKind::HeatMap),

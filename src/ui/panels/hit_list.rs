@@ -1,5 +1,6 @@
-//! Lists of rows of the trace: hits of a search, spans of a scope. A list is unbounded and never built as a whole: its
-//! pages are loaded when they come into view. The details of the selected row are beside it if they fit.
+//! Lists of rows of the trace: hits of a search, spans of a scope. In time order, a list is unbounded and never built
+//! as a whole: its pages are loaded when they come into view. A click on another column asks for the first rows in its
+//! order. The details of the selected row are beside the list if they fit.
 
 use std::borrow::Cow;
 
@@ -18,6 +19,7 @@ use crate::model::Process;
 use crate::query::Snapshot;
 use crate::query::filter::exactly;
 use crate::query::groups::{GroupBy, OwnerKey};
+use crate::query::ordered_rows::{ListColumn, ListOrder};
 use crate::query::search::{Hit, moved_hits};
 use crate::scene::labels::shown_name;
 use crate::scene::titles::{distinct_title, process_title};
@@ -25,6 +27,7 @@ use crate::store::lane::{LaneKind, RowIdx};
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::questions::{HitsOf, Question};
+use crate::ui::settings::TableLayout;
 use crate::ui::timeline::ruler_clock::RulerClock;
 
 /// Below this width, the list takes the whole dock.
@@ -36,14 +39,17 @@ const PAGE_ROWS: usize = 200;
 /// Width of a start time below 100 hours.
 const START_POINTS: f32 = 120.0;
 
-/// The columns of a list in time order, which is paged and therefore cannot be sorted otherwise.
 const COLUMNS: [TableColumn; 5] = [
-    TableColumn::text("Name", 140.0).unsortable(),
-    TableColumn::number("Duration", 76.0).unsortable(),
-    TableColumn::number("Start", START_POINTS).unsortable(),
-    TableColumn::text("Track", 170.0).unsortable(),
-    TableColumn::text("Process", 150.0).unsortable(),
+    TableColumn::text("Name", 140.0),
+    TableColumn::number("Duration", 76.0),
+    TableColumn::number("Start", START_POINTS),
+    TableColumn::text("Track", 170.0),
+    TableColumn::text("Process", 150.0),
 ];
+
+/// The order of each column.
+const ORDERS: [ListColumn; COLUMNS.len()] =
+    [ListColumn::Name, ListColumn::Duration, ListColumn::Start, ListColumn::Track, ListColumn::Process];
 
 /// The source of the rows of a list.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +62,7 @@ pub(super) enum ListRows<'a> {
 /// The rows of a list.
 pub(super) struct ListContent<'a> {
     pub(super) rows: ListRows<'a>,
+    pub(super) order: ListOrder,
     /// The reason for an empty list.
     pub(super) absence: Option<&'a str>,
 }
@@ -72,6 +79,8 @@ pub(super) struct HitList {
     /// Whether the page belongs to an earlier answer, and is shown until it is loaded again.
     is_outdated: bool,
     clicked: Option<RowIdx>,
+    /// The order that a click on a header asks for.
+    chosen_order: Option<ListOrder>,
     shows_beside: bool,
     /// The clock of the shown starts; `None` before the first frame.
     clock: Option<RulerClock>,
@@ -79,8 +88,8 @@ pub(super) struct HitList {
 
 impl HitList {
     /// Creates a list. `name` is the noun for its rows, and the name of its saved layout.
-    pub(super) fn new(name: &'static str, sorted_by: Option<usize>) -> Self {
-        let table = TableView::new(name, TABLE_ROW_POINTS, sorted_by);
+    pub(super) fn new(name: &'static str) -> Self {
+        let table = TableView::new(name, TABLE_ROW_POINTS, None);
         Self {
             name,
             table,
@@ -89,6 +98,7 @@ impl HitList {
             failed: None,
             is_outdated: false,
             clicked: None,
+            chosen_order: None,
             shows_beside: false,
             clock: None,
         }
@@ -139,6 +149,12 @@ impl HitList {
         self.clicked.take()
     }
 
+    /// Returns the order that was chosen by a click on a header since the last call.
+    #[must_use]
+    pub(super) fn take_order(&mut self) -> Option<ListOrder> {
+        self.chosen_order.take()
+    }
+
     /// Returns the last row that the last frame showed.
     #[must_use]
     pub(super) fn last_shown(&self) -> Option<u64> {
@@ -157,7 +173,7 @@ impl HitList {
         let hits = self.copied_hits(rows);
         let (total, page) = (hits.len() as u64, (0, hits));
         let clock = self.clock.unwrap_or_else(|| RulerClock::from_start(snapshot));
-        let rows = HitRows { things: self.name, total, page, selected: None, snapshot, clock };
+        let rows = HitRows { things: self.name, total, page, selected: None, snapshot, clock, sorted: None };
         self.table.copied(&COLUMNS, &rows, cells)
     }
 
@@ -207,20 +223,28 @@ impl HitList {
     }
 
     fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>, content: &ListContent<'_>) -> Vec<Command> {
-        let &ListContent { rows, absence } = content;
+        let &ListContent { rows, order, absence } = content;
         let (total, page, of) = match rows {
             ListRows::Paged(total, of) => (total, (self.page.0, &*self.page.1), Some(of)),
             ListRows::All(hits) => (hits.len() as u64, (0, hits), None),
         };
         let (snapshot, selected) = (view.snapshot(), view.timeline.selected());
         let clock = *self.clock.insert(view.timeline.clock());
-        let mut shown_rows = HitRows { things: self.name, total, page, selected, snapshot, clock };
-        let look = view.context.table(self.name, absence.filter(|_| total == 0));
+        let mut shown_rows = HitRows { things: self.name, total, page, selected, snapshot, clock, sorted: None };
+        let mut look = view.context.table(self.name, absence.filter(|_| total == 0));
+        // A saved order would scan the trace whenever the list is opened.
+        let saved = look.saved.map(|saved| TableLayout { sorted_by: None, ..saved.clone() });
+        look.saved = saved.as_ref();
+        if let Some(column) = ORDERS.iter().position(|column| *column == order.column) {
+            self.table.set_sorting(column, order.is_ascending);
+        }
         let mut shown = self.table.show(ui, &columns_for(snapshot, clock), &mut shown_rows, &look);
         if let Some(hit) = shown.clicked.and_then(|row| hit_at(page, row)) {
             self.clicked = Some(hit.row);
             shown.commands.push(TimelineCommand::Reveal(hit.row).into());
         }
+        let sorted = shown_rows.sorted.map(|(column, is_ascending)| ListOrder { column: ORDERS[column], is_ascending });
+        self.chosen_order = sorted.filter(|sorted| *sorted != order).or(self.chosen_order);
         // A page starts some rows earlier, for scrolling up.
         let missing = shown.missing.map(|row| row.saturating_sub(PAGE_ROWS as u64 / 4));
         let outdated = self.is_outdated.then_some(self.page.0);
@@ -247,6 +271,8 @@ struct HitRows<'a> {
     selected: Option<RowIdx>,
     snapshot: &'a Snapshot,
     clock: RulerClock,
+    /// The column of a clicked header, and whether the order is ascending.
+    sorted: Option<(usize, bool)>,
 }
 
 /// Returns the columns, with space for the start times of a trace.
@@ -342,6 +368,10 @@ impl Rows for HitRows<'_> {
         }
     }
 
+    fn sort(&mut self, column: usize, ascending: bool) {
+        self.sorted = Some((column, ascending));
+    }
+
     fn spoken(&self, row: u64) -> String {
         let Some(hit) = hit_at(self.page, row) else { return String::new() };
         let (name, track, start) = (self.name(&hit), self.track(&hit), self.start(&hit));
@@ -393,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_page_that_cannot_be_loaded_is_queried_again_when_the_list_is_scrolled() {
-        let mut list = HitList::new("spans", None);
+        let mut list = HitList::new("spans");
         assert!(list.ask_page(0) && !list.ask_page(200), "one page at a time");
         list.fail_page();
         assert!(!list.ask_page(0), "each frame would query it");
@@ -425,7 +455,15 @@ mod tests {
         let hit =
             |lane| Hit { start_ns: 0, row: RowIdx { lane: LaneIdx(lane), row: 0 }, dur_ns: 1000, name: NameIdx::EMPTY };
         let (hits, clock) = ([hit(0), hit(1)], RulerClock::from_start(&snapshot));
-        let rows = HitRows { things: "spans", total: 2, page: (0, &hits), selected: None, snapshot: &snapshot, clock };
+        let rows = HitRows {
+            things: "spans",
+            total: 2,
+            page: (0, &hits),
+            selected: None,
+            snapshot: &snapshot,
+            clock,
+            sorted: None,
+        };
         let column = COLUMNS.iter().position(|column| column.title == "Process").expect("the column");
         let shown = [0, 1].map(|row| match rows.cell(row, column) {
             TableCell::Text(text) => text.into_owned(),

@@ -1,8 +1,9 @@
-//! The search panel: a field with the number of hits, a list of hits by time or duration, and buttons to the next and
+//! The search panel: a field with the number of hits, a list of hits by any column, and buttons to the next and
 //! previous hit.
 
 mod absence;
 mod examples;
+mod order;
 mod unanswered;
 
 use std::sync::Arc;
@@ -12,9 +13,9 @@ use egui::{Event, Key, Modifiers, RichText, Ui};
 use self::examples::show_examples;
 use self::unanswered::UnansweredNeighbour;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::hit_list::{HitList, ListContent, ListRows};
+use super::hit_list::{HitList, ListContent};
 use super::hit_table::{HitExport, HitTableRows};
-use super::longest_list::LongestList;
+use super::ordered_list::OrderedList;
 use crate::base::csv::Cells;
 use crate::base::direction::Direction;
 use crate::base::progress::{Progress, Stage};
@@ -22,6 +23,7 @@ use crate::base::time::{counted, grouped_digits};
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
+use crate::query::ordered_rows::{ListColumn, ListOrder};
 use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
@@ -34,18 +36,6 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
 use crate::ui::widgets::tip_text::tip_text;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum HitOrder {
-    #[default]
-    Time,
-    /// The longest spans among the hits.
-    Longest,
-}
-
-impl HitOrder {
-    const ALL: [(Self, &'static str); 2] = [(Self::Time, "By time"), (Self::Longest, "Longest")];
-}
 
 /// How the field of the search takes the keyboard.
 #[derive(Debug, Clone, Copy)]
@@ -69,10 +59,11 @@ pub(crate) struct SearchPanel {
     /// The reason why the last query of its hits failed.
     failure: Option<String>,
     hits: Option<Hits>,
-    order: HitOrder,
-    longest: LongestList,
-    /// Whether the longest spans of these hits have been queried.
-    has_asked_longest: bool,
+    order: ListOrder,
+    /// The first hits in an order other than time.
+    ordered: OrderedList,
+    /// Whether the first of these hits have been queried.
+    has_asked_ordered: bool,
     list: HitList,
     current: Option<NeighbourHit>,
     /// A selected row and its number among the hits.
@@ -94,10 +85,10 @@ impl Default for SearchPanel {
             error: None,
             failure: None,
             hits: None,
-            order: HitOrder::default(),
-            longest: LongestList::default(),
-            has_asked_longest: false,
-            list: HitList::new("hits", None),
+            order: ListOrder::TIME,
+            ordered: OrderedList::default(),
+            has_asked_ordered: false,
+            list: HitList::new("hits"),
             current: None,
             number: None,
             asked_number: None,
@@ -131,7 +122,7 @@ impl SearchPanel {
     /// Returns the text and the order, to be saved with the trace.
     #[must_use]
     pub(crate) fn to_saved(&self) -> SavedSearch {
-        SavedSearch::new(&self.text, self.order == HitOrder::Longest)
+        SavedSearch::new(&self.text, self.order == ListOrder::LONGEST)
     }
 
     /// Restores the saved search of a scope, unless the user has typed a search. Returns the query of an open panel; a
@@ -140,7 +131,7 @@ impl SearchPanel {
         if !self.text.is_empty() || saved.text.is_empty() {
             return None;
         }
-        self.order = if saved.is_longest { HitOrder::Longest } else { HitOrder::Time };
+        self.order = if saved.is_longest { ListOrder::LONGEST } else { ListOrder::TIME };
         self.scope = scope.clone();
         let question = self.highlight(saved.text);
         self.is_closed = !is_open;
@@ -176,7 +167,7 @@ impl SearchPanel {
 
     /// Sets the hits, and returns the query that waited for them.
     pub(crate) fn set_hits(&mut self, hits: Hits) -> Option<Question> {
-        (self.current, self.has_asked_longest, self.asked_number) = (None, false, None);
+        (self.current, self.has_asked_ordered, self.asked_number) = (None, false, None);
         self.failure = None;
         // The hits of a trace that has grown keep the scroll position.
         if self.hits.replace(hits).is_some() {
@@ -195,13 +186,13 @@ impl SearchPanel {
         self.list.set_page(first, hits);
     }
 
-    /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
-    pub(crate) fn set_longest(&mut self, hits: Arc<Vec<Hit>>) {
+    /// Sets the first hits; the scroll position stays if the list is extended or the trace has grown.
+    pub(crate) fn set_ordered(&mut self, hits: Arc<Vec<Hit>>) {
         self.failure = None;
-        if self.longest.hits().is_none() {
+        if self.ordered.hits().is_none() {
             self.list.restart();
         }
-        self.longest.set_hits(hits);
+        self.ordered.set_hits(hits);
     }
 
     /// Makes a hit current, and returns its row.
@@ -209,13 +200,10 @@ impl SearchPanel {
         (self.unanswered, self.failure) = (None, None);
         let current = hit?;
         self.current = Some(current);
-        match self.order {
-            HitOrder::Time => self.list.reveal(current.number),
-            HitOrder::Longest => {
-                if let Some(number) = self.longest.position(current.hit.row) {
-                    self.list.reveal(number);
-                }
-            }
+        let is_by_time = self.order == ListOrder::TIME;
+        let number = if is_by_time { Some(current.number) } else { self.ordered.position(current.hit.row) };
+        if let Some(number) = number {
+            self.list.reveal(number);
         }
         Some(current.hit.row)
     }
@@ -224,7 +212,7 @@ impl SearchPanel {
     fn question(&mut self) -> Option<Question> {
         (self.hits, self.unanswered, self.is_closed) = (None, None, false);
         self.failure = None;
-        (self.longest, self.has_asked_longest) = (LongestList::default(), false);
+        (self.ordered, self.has_asked_ordered) = (OrderedList::default(), false);
         (self.number, self.asked_number) = (None, None);
         self.parse()
     }
@@ -402,48 +390,6 @@ impl SearchPanel {
         }
     }
 
-    /// Shows the choice of the order, with the number of listed spans.
-    fn show_order(&mut self, ui: &mut Ui, is_asking: bool, theme: &Theme) {
-        let before = self.order;
-        ui.horizontal(|ui| {
-            for (order, text) in HitOrder::ALL {
-                ui.selectable_value(&mut self.order, order, text);
-            }
-            if self.order == HitOrder::Longest {
-                let count = match self.longest.hits() {
-                    Some(_) => format!("{} of the hits that are spans", self.longest.count_text(is_asking)),
-                    None => "The longest spans are searched.".to_owned(),
-                };
-                ui.label(RichText::new(count).color(theme.weak_text));
-            }
-        });
-        if self.order != before {
-            self.list.restart();
-        }
-    }
-
-    /// Queries the longest of the hits unless they are queried, and more of them once the last one is in view.
-    fn ask_longest(&mut self) -> Option<Question> {
-        if self.order != HitOrder::Longest || self.hits.is_none() {
-            return None;
-        }
-        let count =
-            if self.has_asked_longest { self.longest.grow(self.list.last_shown())? } else { self.longest.query_len() };
-        self.has_asked_longest = true;
-        Some(Question::LongestHits { text: self.text.clone(), scope: self.scope.clone(), count })
-    }
-
-    fn list_rows<'a>(&self, longest: &'a [Hit]) -> ListRows<'a> {
-        match self.order {
-            HitOrder::Time => ListRows::Paged(self.hits.as_ref().map_or(0, Hits::total), HitsOf::Search),
-            HitOrder::Longest => ListRows::All(longest),
-        }
-    }
-
-    fn longest_hits(&self) -> Arc<Vec<Hit>> {
-        self.longest.hits().cloned().unwrap_or_default()
-    }
-
     /// Queries the hit after or before `from`, or else the first or last hit. While hits are still being counted, the
     /// query waits for them.
     pub(crate) fn neighbour(&mut self, direction: Direction, from: (i64, Option<RowIdx>)) -> Option<Question> {
@@ -482,7 +428,7 @@ impl DockPanel for SearchPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        // The longest hits are queried again once the new hits arrive.
+        // The first hits are queried again once the new hits arrive.
         self.parse()
     }
 
@@ -493,7 +439,7 @@ impl DockPanel for SearchPanel {
         self.number = self.number.and_then(|(row, number)| Some((moves.row(row)?, number)));
         self.asked_number = self.asked_number.and_then(|row| moves.row(row));
         self.unanswered = self.unanswered.map(|unanswered| unanswered.moved(moves));
-        self.longest.move_rows(moves);
+        self.ordered.move_rows(moves);
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
@@ -502,17 +448,24 @@ impl DockPanel for SearchPanel {
         }
         let is_of_hits = matches!(
             kind,
-            QuestionKind::Search | QuestionKind::HitPage | QuestionKind::LongestHits | QuestionKind::Neighbour
+            QuestionKind::Search | QuestionKind::HitPage | QuestionKind::OrderedHits | QuestionKind::Neighbour
         );
         if is_of_hits && !message.is_empty() {
             self.failure = Some(message.to_owned());
         }
-        if kind == QuestionKind::LongestHits {
-            self.longest.fail();
+        if kind == QuestionKind::OrderedHits {
+            self.ordered.fail();
         }
         if kind == QuestionKind::Neighbour {
             self.unanswered = None;
         }
+    }
+
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        // In time order, the hits are known.
+        self.order = ListOrder::TIME;
+        self.restart();
+        &[QuestionKind::OrderedHits]
     }
 
     fn shows_details(&self) -> bool {
@@ -521,15 +474,19 @@ impl DockPanel for SearchPanel {
 
     fn tools(&self) -> PanelTools {
         let has_hits = match self.order {
-            HitOrder::Time => self.hits.as_ref().is_some_and(|hits| hits.total() > 0),
-            HitOrder::Longest => !self.longest_hits().is_empty(),
+            ListOrder::TIME => self.hits.as_ref().is_some_and(|hits| hits.total() > 0),
+            _ => !self.ordered_hits().is_empty(),
         };
-        PanelTools { copies: has_hits, exports: has_hits, has_command: self.hits.is_some() }
+        PanelTools {
+            copies: has_hits,
+            exports: has_hits,
+            has_command: self.hits.is_some() && self.command_line().is_some(),
+        }
     }
 
     fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {
         self.hits.as_ref()?;
-        Some(self.list.copied(self.list_rows(&self.longest_hits()), snapshot, cells))
+        Some(self.list.copied(self.list_rows(&self.ordered_hits()), snapshot, cells))
     }
 
     fn copied_part(&self) -> Option<(u64, u64)> {
@@ -538,20 +495,22 @@ impl DockPanel for SearchPanel {
 
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
         let rows = match self.order {
-            HitOrder::Time => HitTableRows::Hits(self.hits.clone()?),
-            HitOrder::Longest => HitTableRows::List(self.longest.hits().cloned()?),
+            ListOrder::TIME => HitTableRows::Hits(self.hits.clone()?),
+            _ => HitTableRows::List(self.ordered.hits().cloned()?),
         };
-        Some(Box::new(HitExport::new(snapshot, rows, self.order == HitOrder::Time)))
+        Some(Box::new(HitExport::new(snapshot, rows, self.order.column != ListColumn::Duration)))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
         let text = self.text.trim();
         Some(match self.order {
-            HitOrder::Time => PanelCommandLine { query: Some(text.to_owned()), ..PanelCommandLine::new("search") },
-            HitOrder::Longest => {
-                let (options, scope) = (self.longest.command_options(), self.scope.with_more(text));
+            ListOrder::TIME => PanelCommandLine { query: Some(text.to_owned()), ..PanelCommandLine::new("search") },
+            ListOrder::LONGEST => {
+                let (options, scope) = (self.ordered.command_options(), self.scope.with_more(text));
                 PanelCommandLine { options, scope: Some(scope), ..PanelCommandLine::new("spans") }
             }
+            // The command lists rows in these two orders.
+            _ => return None,
         })
     }
 
@@ -566,12 +525,16 @@ impl DockPanel for SearchPanel {
         }
         let is_counting = (view.progress)(QuestionKind::Search).is_some();
         let absence = if is_counting { None } else { self.absence(view.snapshot()) };
-        let is_asking = (view.progress)(QuestionKind::LongestHits).is_some();
-        self.show_order(ui, is_asking, view.context.theme);
-        let mut commands: Vec<Command> = self.ask_longest().map(Command::from).into_iter().collect();
-        let longest = self.longest_hits();
-        let rows = self.list_rows(&longest);
-        commands.extend(self.list.show(ui, view, &ListContent { rows, absence: absence.as_deref() }));
+        let progress = (view.progress)(QuestionKind::OrderedHits);
+        let mut commands: Vec<Command> = self.show_order(ui, progress, view.context.theme).into_iter().collect();
+        commands.extend(self.ask_ordered().map(Command::from));
+        let ordered = self.ordered_hits();
+        let (rows, order) = (self.list_rows(&ordered), self.order);
+        commands.extend(self.list.show(ui, view, &ListContent { rows, order, absence: absence.as_deref() }));
+        if let Some(order) = self.list.take_order() {
+            self.order = order;
+            self.restart();
+        }
         commands
     }
 }

@@ -1,5 +1,6 @@
-//! The spans of the scope as a list: longest first, or in time order. Only the rows in view are queried, so a billion
-//! scroll like ten. The selected span is highlighted, and scrolled into view when the selection changes.
+//! The spans of the scope as a list: longest first, in time order, or in the order of another column. In time order,
+//! only the rows in view are queried, so a billion scroll like ten. The selected span is highlighted, and scrolled into
+//! view when the selection changes.
 
 use std::sync::Arc;
 
@@ -10,37 +11,50 @@ use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::head::{StopTexts, close_button, error_label, show_query_state, show_title_in};
 use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
-use super::longest_list::LongestList;
 use super::no_spans::{SpanView, no_spans_in_trace};
+use super::ordered_list::OrderedList;
 use super::panel_query::PanelQuery;
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
+use crate::query::ordered_rows::{ListColumn, ListOrder};
 use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
 use crate::ui::command::Command;
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{HitsOf, Question, QuestionKind};
+use crate::ui::questions::{HitsOf, OrderedQuestion, Question, QuestionKind};
 use crate::ui::selected_scope::SelectedScope;
 
 /// Width below which the head of the panel lacks its scope, in points.
 const NARROW_POINTS: f32 = 720.0;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum SpanOrder {
-    #[default]
-    Longest,
-    Time,
-    /// Spans with the instants and samples between them.
-    Events,
+/// The order of the list, and its kinds of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SpanOrder {
+    by: ListOrder,
+    /// Whether to list the instants and samples between the spans.
+    with_instants: bool,
 }
 
 impl SpanOrder {
+    const LONGEST: Self = Self { by: ListOrder::LONGEST, with_instants: false };
+    const TIME: Self = Self { by: ListOrder::TIME, with_instants: false };
+    const EVENTS: Self = Self { by: ListOrder::TIME, with_instants: true };
+
     const ALL: [(Self, &'static str); 3] =
-        [(Self::Longest, "Longest"), (Self::Time, "By time"), (Self::Events, "With instants")];
+        [(Self::LONGEST, "Longest"), (Self::TIME, "By time"), (Self::EVENTS, "With instants")];
+
+    fn is_by_time(self) -> bool {
+        self.by == ListOrder::TIME
+    }
+
+    /// Returns the order after a click on a header. Instants have no duration.
+    fn sorted_by(self, by: ListOrder) -> Self {
+        Self { by, with_instants: self.with_instants && by.column != ListColumn::Duration }
+    }
 }
 
 /// The list and its queries.
@@ -50,7 +64,7 @@ pub(crate) struct SpansPanel {
     query: PanelQuery<(SelectedScope, SpanOrder)>,
     /// The spans in time order; `None` until they are counted.
     hits: Option<Hits>,
-    longest: LongestList,
+    ordered: OrderedList,
     list: HitList,
     /// The selected span that the list was last scrolled to.
     followed: Option<RowIdx>,
@@ -61,11 +75,11 @@ pub(crate) struct SpansPanel {
 impl Default for SpansPanel {
     fn default() -> Self {
         Self {
-            order: SpanOrder::default(),
+            order: SpanOrder::LONGEST,
             query: PanelQuery::default(),
             hits: None,
-            longest: LongestList::default(),
-            list: HitList::new("spans", None),
+            ordered: OrderedList::default(),
+            list: HitList::new("spans"),
             followed: None,
             page_error: None,
         }
@@ -95,14 +109,14 @@ impl SpansPanel {
         self.list.set_page(first, hits);
     }
 
-    /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
-    pub(crate) fn set_longest(&mut self, hits: Arc<Vec<Hit>>) {
+    /// Sets the first rows; the scroll position stays if the list is extended or the trace has grown.
+    pub(crate) fn set_ordered(&mut self, hits: Arc<Vec<Hit>>) {
         self.query.end();
-        if self.longest.hits().is_none() {
+        if self.ordered.hits().is_none() {
             self.list.restart();
             self.followed = None;
         }
-        self.longest.set_hits(hits);
+        self.ordered.set_hits(hits);
     }
 
     /// Sets the index of the selected row, and scrolls to it.
@@ -120,15 +134,11 @@ impl SpansPanel {
 
     /// Lists instants and samples as well, in time order.
     pub(crate) fn list_instants(&mut self) {
-        self.order = SpanOrder::Events;
+        self.order = SpanOrder::EVENTS;
     }
 
     fn is_answered(&self) -> bool {
-        self.hits.is_some() || self.longest.hits().is_some()
-    }
-
-    fn is_by_time(&self) -> bool {
-        self.order != SpanOrder::Longest
+        self.hits.is_some() || self.ordered.hits().is_some()
     }
 
     /// Queries the spans if the scope or the order has changed, or the trace has grown.
@@ -137,21 +147,26 @@ impl SpansPanel {
             return None;
         }
         if !self.query.keeps_answer() {
-            (self.hits, self.longest) = (None, LongestList::default());
+            (self.hits, self.ordered) = (None, OrderedList::default());
             self.list.forget();
         }
         self.page_error = None;
-        let with_instants = self.order == SpanOrder::Events;
-        Some(match self.order {
-            SpanOrder::Longest => Question::Longest(scope.clone(), self.longest.query_len()),
-            SpanOrder::Time | SpanOrder::Events => Question::Spans { scope: scope.clone(), with_instants },
-        })
+        if self.order.is_by_time() {
+            return Some(Question::Spans { scope: scope.clone(), with_instants: self.order.with_instants });
+        }
+        Some(self.ordered_question(scope, self.ordered.query_len()))
     }
 
-    /// Queries more of the longest spans once the last one is in view.
+    fn ordered_question(&self, scope: &SelectedScope, count: usize) -> Question {
+        let SpanOrder { by: order, with_instants } = self.order;
+        let (of, scope, text) = (HitsOf::Spans, scope.clone(), String::new());
+        Question::Ordered(Box::new(OrderedQuestion { of, scope, text, order, with_instants, count }))
+    }
+
+    /// Queries more of the first rows once the last one is in view.
     fn ask_more(&mut self, scope: &SelectedScope) -> Option<Question> {
-        let count = self.longest.grow(self.list.last_shown())?;
-        Some(Question::Longest(scope.clone(), count))
+        let count = self.ordered.grow(self.list.last_shown())?;
+        Some(self.ordered_question(scope, count))
     }
 
     /// Scrolls to the selected span if it is in the list. A span that was clicked in the list is in view already.
@@ -164,16 +179,16 @@ impl SpansPanel {
         if self.list.take_clicked() == Some(row) {
             return None;
         }
-        if self.is_by_time() {
+        if self.order.is_by_time() {
             return Some(Question::NumberOf(HitsOf::Spans, row));
         }
-        self.list.reveal(self.longest.position(row)?);
+        self.list.reveal(self.ordered.position(row)?);
         None
     }
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let theme = view.context.theme;
-        let kind = if self.is_by_time() { QuestionKind::Spans } else { QuestionKind::Longest };
+        let kind = if self.order.is_by_time() { QuestionKind::Spans } else { QuestionKind::OrderedSpans };
         let progress = self.query.progress((view.progress)(kind));
         let is_current = self.is_current(view.scope());
         let mut commands = Vec::new();
@@ -198,27 +213,27 @@ impl SpansPanel {
         commands
     }
 
-    /// Returns the number of rows as text; it is a lower bound while more of the longest are queried.
+    /// Returns the number of rows as text; it is a lower bound while more are queried.
     fn count_text(&self, is_asking: bool) -> String {
         match &self.hits {
             Some(hits) => grouped_digits(hits.total()),
-            None => self.longest.count_text(is_asking),
+            None => self.ordered.count_text(self.order.by, is_asking),
         }
     }
 
-    fn list_rows<'a>(&self, longest: &'a [Hit]) -> ListRows<'a> {
+    fn list_rows<'a>(&self, ordered: &'a [Hit]) -> ListRows<'a> {
         match &self.hits {
             Some(hits) => ListRows::Paged(hits.total(), HitsOf::Spans),
-            None => ListRows::All(longest),
+            None => ListRows::All(ordered),
         }
     }
 
     /// Returns the reason for an empty list.
     fn absence(&self, snapshot: &Snapshot, is_whole: bool) -> &'static str {
         let summary = snapshot.summary();
-        match self.order {
-            SpanOrder::Longest | SpanOrder::Time if summary.spans == 0 => no_spans_in_trace(summary, SpanView::List),
-            SpanOrder::Events if is_whole => "The trace has no spans, instants or samples.",
+        match self.order.with_instants {
+            false if summary.spans == 0 => no_spans_in_trace(summary, SpanView::List),
+            true if is_whole => "The trace has no spans, instants or samples.",
             _ => "Nothing here: extend the scope in time, or choose other tracks.",
         }
     }
@@ -242,9 +257,12 @@ impl DockPanel for SpansPanel {
             (false, None) => Some("The spans are being counted."),
             (false, Some(_)) => None,
         };
-        let longest = self.longest.hits().cloned().unwrap_or_default();
-        let rows = self.list_rows(&longest);
-        commands.extend(self.list.show(ui, view, &ListContent { rows, absence }));
+        let ordered = self.ordered.hits().cloned().unwrap_or_default();
+        let (rows, order) = (self.list_rows(&ordered), self.order.by);
+        commands.extend(self.list.show(ui, view, &ListContent { rows, order, absence }));
+        if let Some(by) = self.list.take_order() {
+            self.order = self.order.sorted_by(by);
+        }
         commands
     }
 
@@ -254,7 +272,7 @@ impl DockPanel for SpansPanel {
 
     fn tools(&self) -> PanelTools {
         let has_rows = self.is_answered();
-        PanelTools { copies: has_rows, exports: has_rows, has_command: self.order != SpanOrder::Events }
+        PanelTools { copies: has_rows, exports: has_rows, has_command: self.command_line().is_some() }
     }
 
     fn is_current(&self, scope: &SelectedScope) -> bool {
@@ -263,8 +281,8 @@ impl DockPanel for SpansPanel {
     }
 
     fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        let longest = self.longest.hits().cloned().unwrap_or_default();
-        Some(self.list.copied(self.list_rows(&longest), snapshot, cells))
+        let ordered = self.ordered.hits().cloned().unwrap_or_default();
+        Some(self.list.copied(self.list_rows(&ordered), snapshot, cells))
     }
 
     fn copied_part(&self) -> Option<(u64, u64)> {
@@ -274,18 +292,18 @@ impl DockPanel for SpansPanel {
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
         let rows = match &self.hits {
             Some(hits) => HitTableRows::Hits(hits.clone()),
-            None => HitTableRows::List(self.longest.hits().cloned()?),
+            None => HitTableRows::List(self.ordered.hits().cloned()?),
         };
-        Some(Box::new(HitExport::new(snapshot, rows, self.order == SpanOrder::Events)))
+        Some(Box::new(HitExport::new(snapshot, rows, self.order.with_instants)))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
         let line = PanelCommandLine::new("spans");
         match self.order {
-            SpanOrder::Longest => Some(PanelCommandLine { options: self.longest.command_options(), ..line }),
-            SpanOrder::Time => Some(line),
-            // The command lists only spans.
-            SpanOrder::Events => None,
+            SpanOrder::LONGEST => Some(PanelCommandLine { options: self.ordered.command_options(), ..line }),
+            SpanOrder::TIME => Some(line),
+            // The command lists only spans, in these two orders.
+            _ => None,
         }
     }
 
@@ -302,21 +320,21 @@ impl DockPanel for SpansPanel {
     fn move_rows(&mut self, moves: &LaneMoves) {
         self.list.move_rows(moves);
         self.followed = self.followed.and_then(|row| moves.row(row));
-        self.longest.move_rows(moves);
+        self.ordered.move_rows(moves);
     }
 
     fn stop(&mut self) -> &'static [QuestionKind] {
         self.query.stop();
-        self.longest.fail();
-        &[QuestionKind::Spans, QuestionKind::Longest]
+        self.ordered.fail();
+        &[QuestionKind::Spans, QuestionKind::OrderedSpans]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
             QuestionKind::Spans => self.query.fail(message),
-            QuestionKind::Longest => {
+            QuestionKind::OrderedSpans => {
                 self.query.fail(message);
-                self.longest.fail();
+                self.ordered.fail();
             }
             QuestionKind::SpanPage => {
                 self.list.fail_page();

@@ -136,6 +136,11 @@ impl TableView {
         self.layout.sorted_by.map(|column| (column, self.layout.ascending))
     }
 
+    /// Shows a sort column that the panel has chosen.
+    pub(crate) fn set_sorting(&mut self, column: usize, ascending: bool) {
+        (self.layout.sorted_by, self.layout.ascending) = (Some(column), ascending);
+    }
+
     /// Returns all rows as text, with tabs between cells. Columns that the user has hidden are left out; columns that
     /// only do not fit are copied.
     #[must_use]

@@ -18,7 +18,7 @@ impl SearchPanel {
                 None if self.scope.is_whole() => "Nothing matches this filter: shorten it above.".to_owned(),
                 None => "Nothing in the scope matches this filter: widen the scope, or shorten the filter.".to_owned(),
             }),
-            Some(_) if self.longest.hits().is_some_and(|hits| hits.is_empty()) => {
+            Some(_) if self.ordered.hits().is_some_and(|hits| hits.is_empty()) => {
                 Some("No hit is a span, so none has a duration.".to_owned())
             }
             _ => None,

@@ -46,14 +46,14 @@ fn a_filter_without_hits_in_the_scope_leads_to_a_wider_scope() {
 fn a_failed_query_hides_no_later_answer_and_is_no_invalid_filter() {
     let snapshot = snapshot(r#"[{"ph":"X","name":"read","pid":1,"tid":1,"ts":5,"dur":1}]"#);
     let hits = || search(&snapshot, &Scope::default(), &Cancel::default(), &Progress::default()).unwrap();
-    for kind in [QuestionKind::Search, QuestionKind::HitPage, QuestionKind::LongestHits, QuestionKind::Neighbour] {
+    for kind in [QuestionKind::Search, QuestionKind::HitPage, QuestionKind::OrderedHits, QuestionKind::Neighbour] {
         let mut panel = SearchPanel::default();
         assert!(panel.highlight("read".to_owned()).is_some());
         panel.fail(kind, "The disk failed.");
         assert_eq!((panel.problem(), panel.error.as_deref()), (Some("The disk failed."), None), "{kind:?}");
         match kind {
             QuestionKind::HitPage => panel.set_page(0, Vec::new()),
-            QuestionKind::LongestHits => panel.set_longest(Arc::default()),
+            QuestionKind::OrderedHits => panel.set_ordered(Arc::default()),
             QuestionKind::Neighbour => assert!(panel.set_neighbour(None).is_none()),
             _ => assert!(panel.set_hits(hits()).is_none()),
         }

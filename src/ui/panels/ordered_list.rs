@@ -1,23 +1,25 @@
-//! The longest spans of a list. A limited number is queried, and more once the last one is in view.
+//! The first rows of a list in an order other than time. A limited number is queried, and more once the last one is in
+//! view.
 
 use std::sync::Arc;
 
 use crate::base::time::grouped_digits;
+use crate::query::ordered_rows::ListOrder;
 use crate::query::search::{Hit, moved_hits};
 use crate::store::lane::RowIdx;
 use crate::store::live_lanes::LaneMoves;
 
-/// Number of longest spans to list initially, and factor by which it grows when the end is reached.
-const LONGEST_FIRST: usize = 1_000;
-const LONGEST_STEP: usize = 4;
+/// Number of rows to list initially, and factor by which it grows when the end is reached.
+const ROWS_FIRST: usize = 1_000;
+const ROWS_STEP: usize = 4;
 
-/// Limit for the longest spans: 4 MiB of rows. Beyond it, a narrower scope is more useful.
-const LONGEST_MAX: usize = 100_000;
+/// Limit for the rows: 4 MiB. Beyond it, a narrower scope is more useful.
+const ROWS_MAX: usize = 100_000;
 
-/// The longest spans and the number that was queried.
+/// The rows and the number that was queried.
 #[derive(Debug)]
-pub(super) struct LongestList {
-    /// Longest first; `None` until the answer arrives.
+pub(super) struct OrderedList {
+    /// `None` until the answer arrives.
     hits: Option<Arc<Vec<Hit>>>,
     queried: usize,
     /// The queried number of the last answer.
@@ -26,13 +28,13 @@ pub(super) struct LongestList {
     has_failed: bool,
 }
 
-impl Default for LongestList {
+impl Default for OrderedList {
     fn default() -> Self {
-        Self { hits: None, queried: LONGEST_FIRST, answered: LONGEST_FIRST, has_failed: false }
+        Self { hits: None, queried: ROWS_FIRST, answered: ROWS_FIRST, has_failed: false }
     }
 }
 
-impl LongestList {
+impl OrderedList {
     #[must_use]
     pub(super) fn hits(&self) -> Option<&Arc<Vec<Hit>>> {
         self.hits.as_ref()
@@ -54,21 +56,21 @@ impl LongestList {
         }
     }
 
-    /// Returns the number of spans to query.
+    /// Returns the number of rows to query.
     #[must_use]
     pub(super) fn query_len(&self) -> usize {
         self.queried
     }
 
-    /// Returns a larger number of spans to query, once the last one is in view and if there may be more.
+    /// Returns a larger number of rows to query, once the last one is in view and if there may be more.
     pub(super) fn grow(&mut self, last_shown: Option<u64>) -> Option<usize> {
         let count = self.hits.as_ref()?.len();
         let is_at_end = last_shown.is_some_and(|last| last + 1 >= count as u64);
         self.has_failed &= is_at_end;
-        if !is_at_end || self.has_failed || count < self.queried || self.queried >= LONGEST_MAX {
+        if !is_at_end || self.has_failed || count < self.queried || self.queried >= ROWS_MAX {
             return None;
         }
-        self.queried = (self.queried * LONGEST_STEP).min(LONGEST_MAX);
+        self.queried = (self.queried * ROWS_STEP).min(ROWS_MAX);
         Some(self.queried)
     }
 
@@ -79,20 +81,21 @@ impl LongestList {
         Some(number as u64)
     }
 
-    /// Returns the number of spans as text. It is a lower bound while more are queried.
+    /// Returns the number of rows as text. It is a lower bound while more are queried.
     #[must_use]
-    pub(super) fn count_text(&self, is_asking: bool) -> String {
+    pub(super) fn count_text(&self, order: ListOrder, is_asking: bool) -> String {
         match &self.hits {
             None => String::new(),
             Some(hits) if hits.len() < self.queried && !is_asking => grouped_digits(hits.len() as u64),
-            Some(hits) => format!("the {} longest", grouped_digits(hits.len() as u64)),
+            Some(hits) if order == ListOrder::LONGEST => format!("the {} longest", grouped_digits(hits.len() as u64)),
+            Some(hits) => format!("the first {}", grouped_digits(hits.len() as u64)),
         }
     }
 
-    /// Returns the options of `longspan spans` that list the same spans.
+    /// Returns the options of `longspan spans` that list the same spans, if they are the longest.
     #[must_use]
     pub(super) fn command_options(&self) -> Vec<String> {
-        let count = self.hits.as_ref().map_or(LONGEST_FIRST, |hits| hits.len()).max(1);
+        let count = self.hits.as_ref().map_or(ROWS_FIRST, |hits| hits.len()).max(1);
         vec!["--longest".to_owned(), count.to_string()]
     }
 }
@@ -110,14 +113,17 @@ mod tests {
 
     #[test]
     fn a_list_whose_extension_was_stopped_is_not_said_to_be_complete_and_grows_later() {
-        let mut list = LongestList::default();
+        let mut list = OrderedList::default();
         list.set_hits(hits(1000));
         assert_eq!(list.grow(Some(999)), Some(4000));
         list.fail();
-        assert_eq!(list.count_text(false), "the 1\u{2009}000 longest");
+        assert_eq!(list.count_text(ListOrder::LONGEST, false), "the 1\u{2009}000 longest");
         // The user has stopped the query, and has not scrolled since.
         assert_eq!((list.grow(Some(999)), list.grow(Some(10)), list.grow(Some(999))), (None, None, Some(4000)));
         list.set_hits(hits(1500));
-        assert_eq!((list.count_text(false).as_str(), list.grow(Some(1499))), ("1\u{2009}500", None));
+        assert_eq!(
+            (list.count_text(ListOrder::LONGEST, false).as_str(), list.grow(Some(1499))),
+            ("1\u{2009}500", None)
+        );
     }
 }
