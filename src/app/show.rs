@@ -81,11 +81,18 @@ impl App {
         if self.tabs.len() > 1 {
             self.show_tab_bar(ui, frame, &mut later);
         }
+        let mut tab_order = std::mem::take(&mut self.tab_order);
+        tab_order.visit_timeline(ui);
         self.show_status_bar(ui, frame, &mut commands);
         self.start_trace_work(ui.ctx());
         self.show_panels(ui, frame, &mut commands);
-        let central = egui::CentralPanel::no_frame().show(ui, |ui| self.show_central(ui, &mut commands));
-        self.show_windows(ui, &state, central.response.rect.bottom(), &mut commands);
+        let mut central = ui.max_rect();
+        tab_order.show_timeline(ui, |ui| {
+            let shown = egui::CentralPanel::no_frame().show(ui, |ui| self.show_central(ui, &mut commands));
+            central = shown.response.rect;
+        });
+        self.tab_order = tab_order;
+        self.show_windows(ui, &state, central.bottom(), &mut commands);
         self.show_palette(ui, &state, &mut commands);
         self.show_go_to_time(ui, &mut commands);
         commands.extend(later);

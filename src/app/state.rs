@@ -47,6 +47,7 @@ use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
+use crate::ui::widgets::tab_order::TabOrder;
 use choosing::OpenPicker;
 use written::UNSORTED;
 
@@ -123,6 +124,7 @@ pub struct App {
     pub(super) wake: Wake,
     pub(super) theme: Theme,
     pub(super) is_theme_applied: bool,
+    pub(super) tab_order: TabOrder,
     /// The tabs, left to right; at least one.
     pub(super) tabs: Vec<Tab>,
     pub(super) shown_tab: usize,
@@ -182,6 +184,7 @@ impl App {
             wake,
             theme,
             is_theme_applied: false,
+            tab_order: TabOrder::default(),
             tabs: vec![tab],
             shown_tab: 0,
             tabs_opened: 0,

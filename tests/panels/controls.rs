@@ -162,6 +162,40 @@ fn has_ring(session: &Session, rect: egui::Rect) -> bool {
     session.harness.output().shapes.iter().any(|clipped| is_ring(&clipped.shape))
 }
 
+/// Presses Tab until a control with this label has the keyboard. Returns the labels on the way.
+#[track_caller]
+fn tab_to(session: &mut Session, label: &str) -> Vec<String> {
+    let mut passed = Vec::new();
+    for _ in 0..80 {
+        session.press(Modifiers::NONE, Key::Tab);
+        session.harness.step();
+        match focused(session) {
+            Some(focused) if focused == label => return passed,
+            other => passed.extend(other),
+        }
+    }
+    panic!("Tab does not lead to {label}: {passed:?}");
+}
+
+#[test]
+fn the_tabulator_leads_from_the_menu_bar_over_the_tracks_to_the_panels_and_around() {
+    let mut session = Session::with_workers(SIZES[1]);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the lines", |session| session.says("ListItem: job 1"));
+    session.click("Filter tracks");
+    session.harness.run_steps(2);
+    let is_row = |label: &String| label.starts_with("job ");
+    let after_tracks = tab_to(&mut session, "File");
+    assert_eq!(after_tracks.iter().filter(|label| is_row(label)).count(), 1, "{after_tracks:?}");
+    let before_tracks = tab_to(&mut session, "Filter tracks");
+    assert!(!before_tracks.iter().any(is_row), "{before_tracks:?}");
+    assert_eq!(before_tracks.iter().filter(|label| label.ends_with("folded")).count(), 1, "{before_tracks:?}");
+    tab_to(&mut session, "File");
+    session.press(Modifiers::SHIFT, Key::Tab);
+    session.harness.run_steps(2);
+    assert_eq!(focused(&session).as_ref(), after_tracks.last(), "the last of the panels");
+}
+
 #[test]
 fn the_names_of_tracks_are_one_stop_with_a_ring_and_keys_go_through_them_and_fold_them() {
     let mut session = Session::with_workers(SIZES[1]);
@@ -171,6 +205,8 @@ fn the_names_of_tracks_are_one_stop_with_a_ring_and_keys_go_through_them_and_fol
     session.harness.run_steps(2);
     assert!(focused(&session).is_some_and(|label| label.starts_with("job ")));
     let mut stops = Vec::new();
+    // The panels are after the tracks, and the menu bar is before them.
+    tab_to(&mut session, "Help");
     while stops.len() < 12 {
         session.press(Modifiers::NONE, Key::Tab);
         let label = focused(&session).unwrap_or_default();

@@ -9,4 +9,5 @@ pub(crate) mod marks;
 pub(crate) mod press;
 pub(crate) mod reading_order;
 pub(crate) mod spoken;
+pub(crate) mod tab_order;
 pub(crate) mod tip_text;
