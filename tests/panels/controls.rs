@@ -197,6 +197,34 @@ fn the_tabulator_leads_from_the_menu_bar_over_the_tracks_to_the_panels_and_aroun
 }
 
 #[test]
+fn the_headers_of_a_table_are_one_stop_and_arrows_go_through_them() {
+    let mut session = Session::with_workers(SIZES[1]);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the lines", |session| session.says("ListItem: job 1"));
+    session.click("Filter tracks");
+    session.harness.run_steps(2);
+    let headers = ["Name", "Count", "Total", "Self", "Mean"];
+    let passed = tab_to(&mut session, "File");
+    let stops: Vec<_> = passed.iter().filter(|label| headers.contains(&label.as_str())).collect();
+    assert_eq!(stops, ["Name"], "{passed:?}");
+    tab_to(&mut session, "Name");
+    session.press(Modifiers::NONE, Key::ArrowRight);
+    session.harness.run_steps(2);
+    let next = focused(&session).expect("a header");
+    assert!(next != "Name" && session.harness.query_by_role_and_label(egui::Role::Button, &next).is_some(), "{next}");
+    session.press(Modifiers::NONE, Key::Home);
+    session.harness.run_steps(2);
+    assert_eq!(focused(&session).as_deref(), Some("Name"));
+    for first_name in ["job 1", "job 9"] {
+        session.press(Modifiers::NONE, Key::Enter);
+        session.until("the order of names", |session| {
+            let mut rows = session.harness.query_all_by_role(egui::Role::ListItem);
+            rows.find_map(|row| row.accesskit_node().label()).is_some_and(|label| label == first_name)
+        });
+    }
+}
+
+#[test]
 fn the_names_of_tracks_are_one_stop_with_a_ring_and_keys_go_through_them_and_fold_them() {
     let mut session = Session::with_workers(SIZES[1]);
     session.press(Modifiers::COMMAND, Key::T);

@@ -4,6 +4,7 @@
 mod cells;
 mod columns;
 mod copy;
+mod header_keys;
 mod menu;
 mod rows;
 mod total;
@@ -94,6 +95,8 @@ pub(crate) struct TableView {
     last_shown: Option<u64>,
     /// The row that had the keyboard last, to which Tab returns.
     last_focused: Option<u64>,
+    /// The header that had the keyboard last.
+    last_header: Option<usize>,
     menu: Option<OpenMenu>,
 }
 
@@ -126,6 +129,7 @@ impl TableView {
             moved: None,
             last_shown: None,
             last_focused: None,
+            last_header: None,
             menu: None,
         }
     }
@@ -241,14 +245,18 @@ impl TableView {
         let Painting { columns, edges, look, .. } = painting;
         let header = ui.allocate_exact_size(vec2(width, HEAD_POINTS), Sense::hover()).0;
         let mut is_resized = false;
+        let tab_stop = self.step_headers(ui, painting);
         for &number in &painting.visible {
             let column = &columns[number];
             let (left, right) = edges[number];
             let cell = Rect::from_x_y_ranges(header.left() + left..=header.left() + right, header.y_range());
-            // Headers that only open the column menu are skipped by the Tab key.
-            let sense = if column.is_sortable { Sense::click() } else { Sense::CLICK };
+            // The Tab key stops at one header, and skips those that only open the column menu.
+            let sense = if tab_stop == Some(number) { Sense::click() } else { Sense::CLICK };
             let role = if column.is_sortable { Role::Button } else { Role::ColumnHeader };
-            let response = ui.interact(cell, painting.id.with(("head", column.title)), sense);
+            let response = ui.interact(cell, painting.head_id(number), sense);
+            if column.is_sortable && tab_stop != Some(number) {
+                take_spoken_focus(&response);
+            }
             response.widget_info(|| WidgetInfo::labeled(role, true, column.title));
             let is_lit = column.is_sortable && (response.hovered() || response.has_focus());
             let color = if is_lit { look.theme.text } else { look.theme.weak_text };
@@ -545,6 +553,10 @@ impl TableView {
 }
 
 impl Painting<'_> {
+    fn head_id(&self, column: usize) -> Id {
+        self.id.with(("head", self.columns[column].title))
+    }
+
     fn slot_id(&self, slot: u64) -> Id {
         self.id.with(("row", slot))
     }
