@@ -487,7 +487,7 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Middle click on a tab", "Close it"),
     ("Click on a name", "Fold or unfold; right-click for more"),
     ("Tab to a name, arrows", "Go from name to name; Left and Right fold and unfold"),
-    ("Menu", "Context menu of the name or the table row with the keyboard"),
+    ("Menu, Shift + F10", "Context menu of the name or the table row with the keyboard, or of the selected span"),
     ("F10, Alt + F", "Open the menu bar; Left and Right go to the next menu"),
 ];
 

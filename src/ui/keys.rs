@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use egui::text_selection::LabelSelectionState;
-use egui::{Event, Key, KeyboardShortcut, Modifiers, PointerButton, Ui};
+use egui::{Context, Event, Key, KeyboardShortcut, Modifiers, PointerButton, Ui};
 
 use super::command_table::{COPY, CommandEntry, MENU_BAR_KEYS, PASTE, TABLE, UiState};
 use super::panels::table_keys::{self, is_of_grid, is_of_table, types_star};
@@ -16,14 +16,14 @@ use crate::ui::widgets::field::field_at;
 
 /// Returns whether a dialog or a menu is open, which takes the keys: Escape closes it and nothing below.
 #[must_use]
-pub(crate) fn is_behind_another(ui: &Ui) -> bool {
-    ui.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ui.ctx())
+pub(crate) fn is_behind_another(ctx: &Context) -> bool {
+    ctx.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ctx)
 }
 
 /// Buffers the keys typed after a key or a click that opens a text field, until that field has the focus. Must run
 /// before anything else of a frame reads the keys.
 pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
-    if is_behind_another(ui) {
+    if is_behind_another(ui.ctx()) {
         return;
     }
     let keys = ActiveShortcuts::now(ui, state);
@@ -51,7 +51,7 @@ fn click_on_field(ui: &Ui) -> Option<usize> {
 pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     /// After a slow frame, the repeats of a held key must not go on for seconds.
     const REPEATS_MAX: usize = 20;
-    if is_behind_another(ui) {
+    if is_behind_another(ui.ctx()) {
         return quit_pressed(ui, state);
     }
     let keys = ActiveShortcuts::now(ui, state);

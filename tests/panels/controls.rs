@@ -225,6 +225,45 @@ fn the_headers_of_a_table_are_one_stop_and_arrows_go_through_them() {
 }
 
 #[test]
+fn arrows_go_from_title_to_title_of_the_menu_bar_and_open_a_menu() {
+    let mut session = Session::with_capture(SIZES[1], 1.0);
+    session.harness.run_steps(3);
+    tab_to(&mut session, "File");
+    let summary = session.summary();
+    session.press(Modifiers::NONE, Key::ArrowRight);
+    session.harness.run_steps(2);
+    assert_eq!(focused(&session).as_deref(), Some("Edit"));
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    session.harness.run_steps(2);
+    assert_eq!(focused(&session).as_deref(), Some("Help"));
+    assert_eq!(session.summary(), summary, "the timeline stays");
+    session.press(Modifiers::NONE, Key::ArrowDown);
+    session.until("the menu", |session| session.says("Button: About"));
+    session.harness.run_steps(2);
+    assert!(focused(&session).is_some_and(|label| label != "Help"), "{:?}", focused(&session));
+}
+
+#[test]
+fn the_menu_key_and_shift_f10_open_the_menu_of_the_selected_span() {
+    for (modifiers, key) in [(Modifiers::NONE, Key::Menu), (Modifiers::SHIFT, Key::F10)] {
+        let mut session = Session::with_capture(SIZES[1], 1.0);
+        session.press(modifiers, key);
+        session.harness.run_steps(2);
+        assert!(!session.says("Zoom to the span"), "nothing is selected");
+        session.press(Modifiers::NONE, Key::ArrowDown);
+        session.until("a span", |session| session.summary().contains("Selected: "));
+        session.press(modifiers, key);
+        session.until("its menu", |session| session.says("Zoom to the span"));
+        session.harness.run_steps(2);
+        let label = focused(&session).expect("an entry with the keyboard");
+        assert!(session.harness.query_by_role_and_label(egui::Role::Button, &label).is_some(), "{label}");
+        session.press(Modifiers::NONE, Key::Escape);
+        session.until("no menu", |session| !session.says("Zoom to the span"));
+    }
+}
+
+#[test]
 fn the_names_of_tracks_are_one_stop_with_a_ring_and_keys_go_through_them_and_fold_them() {
     let mut session = Session::with_workers(SIZES[1]);
     session.press(Modifiers::COMMAND, Key::T);

@@ -40,7 +40,7 @@ impl App {
     /// Handles Escape: it leaves a text field, then closes a window, restores the timeline, and clears the selection.
     pub(super) fn close_window_by_key(&mut self, ui: &Ui) {
         let is_behind_a_dialog = self.dialogs.has_any() || !self.tab().messages.is_empty();
-        let is_behind = is_behind_a_dialog || is_behind_another(ui);
+        let is_behind = is_behind_a_dialog || is_behind_another(ui.ctx());
         if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             return;
         }

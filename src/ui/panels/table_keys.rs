@@ -44,7 +44,7 @@ pub(crate) fn is_of_grid(key: Key, modifiers: Modifiers) -> bool {
 }
 
 /// Reserves the arrow keys for the focused grid.
-pub(super) fn hold_grid(ui: &Ui, grid: Id) {
+pub(crate) fn hold_grid(ui: &Ui, grid: Id) {
     let filter = EventFilter { vertical_arrows: true, horizontal_arrows: true, ..EventFilter::default() };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(grid, filter));
     ui.data_mut(|data| data.insert_temp(focused_grid_id(), grid));

@@ -1,7 +1,7 @@
 //! The context menu of the canvas: for the span under the pointer, for the scope, for the track. The click selects the
 //! span, so the menu applies to the visibly selected span.
 
-use egui::{Button, Response, RichText, Ui};
+use egui::{Button, Pos2, Rect, Response, RichText, Ui};
 
 use super::counter_rows::RowChoice;
 use super::gutter;
@@ -21,12 +21,13 @@ use crate::ui::command::{
     TimelineCommand,
 };
 use crate::ui::command_table::{key_of, with_disabled_reason};
+use crate::ui::keys::is_behind_another;
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::SampledFunction;
 use crate::ui::selected_scope::SelectedScope;
 use crate::ui::theme::Theme;
-use crate::ui::widgets::context_menu::context_menu;
+use crate::ui::widgets::context_menu::{context_menu_at, presses_menu_key};
 use crate::ui::widgets::field::FIELD_BYTES_MAX;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -63,8 +64,13 @@ pub(super) fn show(
         timeline.interaction.clicked = Some(ClickTarget { row, group, ts_ns: picked.ts_ns });
         commands.extend(row.map(|row| Command::Timeline(TimelineCommand::Select(Some(row)))));
     }
+    let by_key = by_key(timeline, layout, canvas);
+    if let Some((target, _)) = by_key {
+        timeline.interaction.clicked = Some(target);
+        menu_bar::give_focus_to_entry(&canvas.ctx);
+    }
     let Some(clicked) = timeline.interaction.clicked else { return };
-    context_menu(canvas).show(|ui| {
+    context_menu_at(canvas, by_key.map(|(_, at)| at)).show(|ui| {
         menu_bar::scrolled(ui, |ui| {
             for (number, section) in sections(timeline, clicked).into_iter().enumerate() {
                 if number > 0 {
@@ -74,6 +80,28 @@ pub(super) fn show(
             }
         });
     });
+}
+
+/// Returns the selected span and its position in the window if the keys ask for its menu. They do so unless another
+/// widget has the focus.
+fn by_key(timeline: &Timeline, layout: &TimelineLayout, canvas: &Response) -> Option<(ClickTarget, Pos2)> {
+    let focused = canvas.ctx.memory(egui::Memory::focused);
+    let is_free = focused.is_none_or(|focused| focused == canvas.id) && !is_behind_another(&canvas.ctx);
+    if !is_free || !presses_menu_key(&canvas.ctx) {
+        return None;
+    }
+    let row = timeline.selected()?;
+    let span = timeline.snapshot.row(row);
+    let group = GroupKind::Track(timeline.snapshot.lane(row.lane).track);
+    let target = ClickTarget { row: Some(row), group: Some(group), ts_ns: span.start_ns };
+    // The menu opens below the visible part of the span.
+    let visible = timeline
+        .panes(layout)
+        .into_iter()
+        .find_map(|shown| Some(shown.outline(&timeline.snapshot, (row, row.lane))?.intersect(shown.canvas)));
+    let is_in_view = |rect: &Rect| rect.is_positive();
+    let at = visible.filter(is_in_view).map_or(layout.canvas.center(), |rect| rect.left_bottom());
+    Some((target, at))
 }
 
 fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Vec<Command> {
@@ -95,6 +123,7 @@ fn show_items(ui: &mut Ui, items: Vec<MenuItem>) -> Vec<Command> {
         let button = Button::new(text);
         let button = if key.is_empty() { button } else { button.shortcut_text(key) };
         let response = ui.add_enabled(disabled_reason.is_none(), button);
+        menu_bar::take_focus(&response);
         if disabled_reason.into_iter().fold(response, with_disabled_reason).clicked() {
             chosen = commands;
             ui.close();

@@ -348,7 +348,7 @@ pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     const VIEWS_PER_SECOND: f64 = 1.0;
     /// A tap counts as this long, regardless of the frame time.
     const TAP_SECONDS: f64 = 0.05;
-    if is_behind_another(ui) || ui.ctx().text_edit_focused() {
+    if is_behind_another(ui.ctx()) || ui.ctx().text_edit_focused() {
         timeline.interaction.release_keys(|_| false);
         return;
     }

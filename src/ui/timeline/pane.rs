@@ -373,7 +373,7 @@ impl ShownPane<'_> {
 
     /// Returns the rectangle of a row that is drawn in a lane, if the lane is in view here; it may extend beyond the
     /// canvas in time.
-    fn outline(&self, snapshot: &Snapshot, (row, lane): (RowIdx, LaneIdx)) -> Option<Rect> {
+    pub(super) fn outline(&self, snapshot: &Snapshot, (row, lane): (RowIdx, LaneIdx)) -> Option<Rect> {
         let layout_row = self.pane.layout.row_of(lane, snapshot.lane(lane).track)?;
         let left = self.x_of(snapshot.row(row).start_ns);
         let right = self.x_of(drawn_until_ns(snapshot, row)).max(left + 1.0 / self.scale);
