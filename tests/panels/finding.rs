@@ -447,6 +447,16 @@ fn the_error_of_a_search_is_beside_its_buttons_and_in_the_list() {
 }
 
 #[test]
+fn an_error_that_fits_beside_its_buttons_is_not_in_the_list_again() {
+    let mut session = Session::with_capture(vec2(1900.0, 700.0), 1.0);
+    session.search("dur>=5:00");
+    session.until("what is wrong", |session| session.says("expected a number of"));
+    session.harness.run_steps(2);
+    assert_eq!(session.harness.query_all_by_label_contains("expected a number of").count(), 1);
+    assert!(session.says("names that have these letters"), "{}", session.node_texts().join("\n"));
+}
+
+#[test]
 fn the_words_of_the_last_search_are_replaced_by_typing() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::F);

@@ -56,6 +56,8 @@ pub(crate) struct SearchPanel {
     is_closed: bool,
     /// The reason why the text is no filter.
     error: Option<String>,
+    /// Whether the bar is too narrow for the reason, so that the list has it too.
+    is_error_cut: bool,
     /// The reason why the last query of its hits failed.
     failure: Option<String>,
     hits: Option<Hits>,
@@ -83,6 +85,7 @@ impl Default for SearchPanel {
             focus: None,
             is_closed: false,
             error: None,
+            is_error_cut: false,
             failure: None,
             hits: None,
             order: ListOrder::TIME,
@@ -363,9 +366,13 @@ impl SearchPanel {
         self.error.as_deref().or(self.failure.as_deref())
     }
 
-    fn show_state(&self, ui: &mut Ui, selected: Option<RowIdx>, progress: Option<&Progress>, theme: &Theme) {
+    fn show_state(&mut self, ui: &mut Ui, selected: Option<RowIdx>, progress: Option<&Progress>, theme: &Theme) {
         if let Some(error) = self.problem() {
+            let font = egui::TextStyle::Body.resolve(ui.style());
+            let width = ui.painter().layout_no_wrap(error.to_owned(), font, theme.error).size().x;
+            let is_cut = width > ui.available_width();
             spoken::announce(&ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate()));
+            self.is_error_cut = is_cut;
         } else if let Some(progress) = progress.filter(|_| self.hits.is_none()) {
             let view = progress.view();
             ui.add(egui::ProgressBar::new(view.fraction().unwrap_or(0.0)).desired_width(80.0).desired_height(6.0));
@@ -519,7 +526,11 @@ impl DockPanel for SearchPanel {
     }
 
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
-        if self.text.trim().is_empty() {
+        // The bar says what is wrong with a filter, and the list shows how it is written. A narrow bar cuts the reason.
+        if self.text.trim().is_empty() || self.error.is_some() {
+            if let Some(error) = self.error.as_ref().filter(|_| self.is_error_cut) {
+                ui.label(RichText::new(error).color(view.context.theme.weak_text));
+            }
             let list = egui::ScrollArea::vertical().auto_shrink(false);
             return list.show(ui, |ui| show_examples(ui, view.context.theme)).inner.into_iter().collect();
         }

@@ -6,11 +6,11 @@ use crate::query::filter::Filter;
 use crate::query::mistyped_key::filter_hint;
 
 impl SearchPanel {
-    /// Returns the reason for an empty list, and an action to take. The bar may cut the error of a filter.
+    /// Returns the reason for an empty list of a valid filter, and an action to take.
     #[must_use]
     pub(super) fn absence(&self, snapshot: &Snapshot) -> Option<String> {
-        if let Some(error) = self.problem() {
-            return Some(error.to_owned());
+        if let Some(failure) = &self.failure {
+            return Some(failure.clone());
         }
         match &self.hits {
             Some(hits) if hits.total() == 0 => Some(match filter_hint(snapshot, &Filter::parse(&self.text).ok()?) {
