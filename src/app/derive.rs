@@ -176,6 +176,7 @@ mod tests {
             name: String::new(),
             kind: DerivedKind::Count,
             scope: SelectedScope::default(),
+            is_log: false,
             state: DerivedState::Outdated(Arc::clone(&series)),
         };
         let mut rows = [row(1), row(2), row(3)];

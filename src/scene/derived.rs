@@ -36,6 +36,44 @@ pub(crate) fn scale(kind: &DerivedKind, (least, most): (f64, f64)) -> Scale {
     }
 }
 
+/// Returns whether the values of a derived track may have a logarithmic scale: durations.
+#[must_use]
+pub(crate) fn can_be_logarithmic(kind: &DerivedKind) -> bool {
+    matches!(kind, DerivedKind::MaxDuration | DerivedKind::Quantile(_))
+}
+
+/// Returns the logarithmic scale of columns, up to the value `most` around them, in powers of ten. Its ends are whole,
+/// so that it stays while the view moves.
+#[must_use]
+pub(crate) fn logarithmic_scale(cells: &[CounterCell], most: f64) -> Scale {
+    let powers = logarithmic_cells(cells).into_iter().map(|cell| cell.max).filter(|power| power.is_finite());
+    let most = power_of(most);
+    // The shortest bar has a height, too.
+    let bottom = (powers.fold(most, f64::min).ceil() - 1.0).max(0.0);
+    Scale { bottom, top: most.ceil().max(bottom + 1.0) }
+}
+
+/// Returns columns of durations as bars of their powers of ten. A duration of zero has a bar without a height.
+#[must_use]
+pub(crate) fn logarithmic_cells(cells: &[CounterCell]) -> Vec<CounterCell> {
+    let bar = |cell: &CounterCell| {
+        if cell.max.is_finite() { CounterCell { min: 0.0, max: power_of(cell.max), ..*cell } } else { *cell }
+    };
+    cells.iter().map(bar).collect()
+}
+
+/// Returns the power of ten of a duration; 0 for durations below a nanosecond.
+fn power_of(dur_ns: f64) -> f64 {
+    dur_ns.max(1.0).log10()
+}
+
+/// Returns the text of the range of a logarithmic scale.
+#[must_use]
+pub(crate) fn logarithmic_range_text(scale: Scale) -> String {
+    let [bottom, top] = [scale.bottom, scale.top].map(|power| duration_text(10f64.powf(power).round() as u64));
+    format!("{bottom} to {top}, log")
+}
+
 /// Returns columns as drawn: levels as a curve; counts and sums as bars from 0, because they are valid for one column
 /// only.
 pub(crate) fn drawn_cells<'a>(kind: &DerivedKind, cells: &'a [CounterCell]) -> Cow<'a, [CounterCell]> {
@@ -115,6 +153,22 @@ mod tests {
         assert_eq!(scale(&DerivedKind::CounterSum(String::new()), (-3.0, 7.0)), Scale { bottom: -3.0, top: 7.0 });
         assert_eq!(scale(&DerivedKind::Rate, (0.0, 0.0)), Scale { bottom: 0.0, top: 1.0 });
         assert_eq!([0.0, 1.0, 1.1, 5.0, 5.1, 9e5, f64::NAN].map(rounded_up), [0.0, 1.0, 2.0, 5.0, 10.0, 1e6, 0.0]);
+    }
+
+    #[test]
+    fn a_logarithmic_scale_has_whole_powers_of_ten_around_its_values() {
+        let cells = [cell(0.0, 2_500.0), cell(0.0, 0.0), cell(0.0, f64::NAN), cell(0.0, 30e6)];
+        let of_some = logarithmic_scale(&[cells[0], cells[2], cells[3]], 450e6);
+        assert_eq!(of_some, Scale { bottom: 3.0, top: 9.0 });
+        assert_eq!(logarithmic_range_text(of_some), "1 µs to 1 s, log");
+        assert_eq!(logarithmic_scale(&cells, 450e6).bottom, 0.0, "a duration of zero");
+        assert_eq!(logarithmic_scale(&[], 0.0), Scale { bottom: 0.0, top: 1.0 });
+        assert_eq!(logarithmic_scale(&[cell(0.0, 1000.0)], 1000.0), Scale { bottom: 2.0, top: 3.0 });
+        let powers: Vec<f64> = logarithmic_cells(&[cell(5.0, 1e6), cell(0.0, 0.0)]).iter().map(|it| it.max).collect();
+        assert_eq!(powers, [6.0, 0.0]);
+        assert!(logarithmic_cells(&cells)[2].max.is_nan(), "a gap stays");
+        let kinds = [DerivedKind::MaxDuration, DerivedKind::Quantile(99), DerivedKind::Count];
+        assert_eq!(kinds.map(|kind| can_be_logarithmic(&kind)), [true, true, false]);
     }
 
     #[test]

@@ -349,6 +349,8 @@ pub(crate) enum DerivedCommand {
     /// Begins a name, so that its letters are one step to undo.
     StartNaming,
     Rename(DerivedId, String),
+    /// Sets whether a track of durations has a logarithmic scale.
+    SetLogarithmic(DerivedId, bool),
     Remove(DerivedId),
     /// Cancels the computation of a derived track.
     Stop(DerivedId),

@@ -144,6 +144,8 @@ fn a_track_of_any_text_is_made_with_its_range_its_values_and_its_name() {
     session.click("Name of the derived track");
     session.type_text("slowest");
     session.until("the name", |session| session.says("Derived track slowest, 0 to 100 µs"));
+    session.click("Logarithmic scale");
+    session.until("the scale", |session| session.says("Derived track slowest, 10 µs to 100 µs, log"));
     session.click("Remove");
     session.until("two tracks", |session| !session.says("Derived track slowest"));
 }

@@ -26,6 +26,8 @@ pub(crate) struct SavedDerived {
     kind: String,
     /// Its rows, and its name.
     rows: NamedScope,
+    /// Whether its scale is logarithmic.
+    is_log: bool,
 }
 
 impl SavedDerived {
@@ -47,6 +49,8 @@ pub(crate) struct DerivedRow {
     pub(crate) name: String,
     pub(crate) kind: DerivedKind,
     pub(crate) scope: SelectedScope,
+    /// Whether its scale is logarithmic, if it has durations.
+    pub(crate) is_log: bool,
     pub(crate) state: DerivedState,
 }
 
@@ -57,6 +61,7 @@ pub(super) struct DerivedDefinition {
     name: String,
     kind: DerivedKind,
     scope: SelectedScope,
+    is_log: bool,
 }
 
 /// The state of a derived track.
@@ -163,7 +168,7 @@ impl DerivedRows {
         }
         self.last += 1;
         let (id, state) = (DerivedId(self.last), DerivedState::Waiting);
-        self.rows.push(DerivedRow { id, name: name.to_owned(), kind, scope, state });
+        self.rows.push(DerivedRow { id, name: name.to_owned(), kind, scope, is_log: false, state });
         Ok(())
     }
 
@@ -183,6 +188,7 @@ impl DerivedRows {
             name: row.name.clone(),
             kind: row.kind.clone(),
             scope: row.scope.clone(),
+            is_log: row.is_log,
         };
         self.rows.iter().map(definition).collect()
     }
@@ -190,11 +196,11 @@ impl DerivedRows {
     /// Replaces the tracks by earlier ones. Present tracks keep their series, others are computed.
     pub(super) fn set_definitions(&mut self, definitions: Vec<DerivedDefinition>) {
         let mut before = std::mem::take(&mut self.rows);
-        for DerivedDefinition { id, name, kind, scope } in definitions {
+        for DerivedDefinition { id, name, kind, scope, is_log } in definitions {
             let known = before.iter_mut().find(|row| row.id == id);
             let state =
                 known.map_or(DerivedState::Waiting, |row| std::mem::replace(&mut row.state, DerivedState::Stopped));
-            self.rows.push(DerivedRow { id, name, kind, scope, state });
+            self.rows.push(DerivedRow { id, name, kind, scope, is_log, state });
         }
     }
 
@@ -203,18 +209,24 @@ impl DerivedRows {
         let saved = |row: &DerivedRow| SavedDerived {
             kind: row.kind.to_string(),
             rows: NamedScope::new(&row.name, &row.scope),
+            is_log: row.is_log,
         };
         self.rows.iter().map(saved).collect()
     }
 
     /// Restores saved tracks, which are computed again. The file may have been edited by hand.
     pub(super) fn restore(&mut self, saved: &[SavedDerived], snapshot: &Snapshot) {
-        for SavedDerived { kind, rows } in saved.iter().take(DERIVED_MAX) {
+        for SavedDerived { kind, rows, is_log } in saved.iter().take(DERIVED_MAX) {
             if let Ok(DerivedTrack { kind, filter, .. }) = DerivedTrack::parse(kind)
                 && filter.is_empty()
             {
                 let scope = rows.to_scope(snapshot.tracks().tracks.len());
-                self.add(kind, scope, &rows.name).ok(); // it may exist already
+                // It may exist already.
+                if self.add(kind, scope, &rows.name).is_ok()
+                    && let Some(row) = self.rows.last_mut()
+                {
+                    row.is_log = *is_log;
+                }
             }
         }
     }
@@ -309,10 +321,12 @@ mod tests {
             assert_eq!(rows.add(DerivedKind::Concurrency, scope.clone(), "mine").is_ok(), is_new);
             assert_eq!(rows.add(sum, scope.clone(), "").is_ok(), is_new);
         }
+        rows.rows[1].is_log = true;
         let text = serde_json::to_string(&rows.to_saved()).unwrap();
         let mut back = DerivedRows::default();
         back.restore(&serde_json::from_str::<Vec<SavedDerived>>(&text).unwrap(), &snapshot);
         assert_eq!(back.to_saved(), rows.to_saved());
+        assert_eq!(back.all().iter().map(|row| row.is_log).collect::<Vec<_>>(), [false, true]);
         let titles: Vec<_> = back.all().iter().map(DerivedRow::title).collect();
         assert_eq!(titles, ["mine", "Sum of bytes: name:a \u{b7} range of 1 ms"]);
         let mut add =

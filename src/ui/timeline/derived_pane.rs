@@ -13,7 +13,9 @@ use crate::query::derived::DerivedSeries;
 use crate::render::Rects;
 use crate::render::rects::Layer;
 use crate::scene::counters::{self, CounterBand, Scale};
-use crate::scene::derived::{column_text, drawn_cells, range_text, scale};
+use crate::scene::derived::{
+    column_text, drawn_cells, logarithmic_cells, logarithmic_range_text, logarithmic_scale, range_text, scale,
+};
 use crate::scene::motion::FLIGHT_SECONDS;
 use crate::scene::palette::Palette;
 use crate::scene::viewport::Viewport;
@@ -77,6 +79,11 @@ impl DerivedPane {
         self.drawn = None;
     }
 
+    /// Drops the scale of a row, because another scale does not continue it.
+    pub(super) fn forget_scale(&mut self, row: DerivedId) {
+        self.moving.retain(|moving| moving.row != row);
+    }
+
     /// Returns the series of a row that the answered columns contain: the newest, or the series of the last frame.
     fn series_in_columns<'a>(&'a self, row: &'a DerivedRow) -> Option<&'a Arc<DerivedSeries>> {
         let (answer, newest) = (self.loader.answer()?, row.series()?);
@@ -125,8 +132,10 @@ impl DerivedPane {
         let is_late = self.loader.prepare(&ColumnQuery { buckets: columns_of(view), series }, deadline);
         let (mut rects, mut scales) = (Vec::new(), Vec::new());
         let scale_of = |row: &DerivedRow| {
-            let range = self.loader.answer()?.range(self.series_in_columns(row)?)?;
-            Some(self::scale(&row.kind, range))
+            let (answer, series) = (self.loader.answer()?, self.series_in_columns(row)?);
+            let range = answer.range(series)?;
+            let cells = answer.cells(series)?;
+            Some(if row.is_log { logarithmic_scale(cells, range.1) } else { self::scale(&row.kind, range) })
         };
         let wanted: Vec<Option<Scale>> = rows.iter().map(scale_of).collect();
         let ways = rows.iter().zip(&wanted).map(|(row, to)| to.map(|to| self.moved(row.id, to, now_s)));
@@ -147,7 +156,8 @@ impl DerivedPane {
                     line_px,
                     fill_opacity: CounterBand::FAINT,
                 };
-                counters::rects(view, answer.buckets(), &drawn_cells(&row.kind, cells), scale, &band, &mut rects);
+                let cells = if row.is_log { logarithmic_cells(cells).into() } else { drawn_cells(&row.kind, cells) };
+                counters::rects(view, answer.buckets(), &cells, scale, &band, &mut rects);
             }
             scales.push(wanted[number]);
         }
@@ -168,7 +178,8 @@ impl DerivedPane {
     pub(super) fn range_text(&self, number: usize, row: &DerivedRow) -> Option<String> {
         let drawn = self.drawn.as_ref()?;
         let scale = (*drawn.scales.get(number)?)?;
-        Some(range_text(&row.kind, scale, column_width_ns(drawn.buckets)))
+        let width_ns = column_width_ns(drawn.buckets);
+        Some(if row.is_log { logarithmic_range_text(scale) } else { range_text(&row.kind, scale, width_ns) })
     }
 
     /// Returns the value of a row's column at a time, and the start of that column.
@@ -206,6 +217,7 @@ mod tests {
             name: String::new(),
             kind: DerivedKind::Count,
             scope: SelectedScope::default(),
+            is_log: false,
             state,
         };
         let (first, next) = (series(), series());

@@ -12,6 +12,7 @@ use super::state::Timeline;
 use crate::base::shell::quoted;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::derived::DerivedKind;
+use crate::scene::derived::can_be_logarithmic;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command, DerivedCommand, DerivedId, TimelineCommand, ToolWindow};
 use crate::ui::selected_scope::SelectedScope;
@@ -55,6 +56,12 @@ impl Timeline {
                 if let Some(row) = self.derived.row_mut(id) {
                     name.trim_start().clone_into(&mut row.name);
                 }
+            }
+            DerivedCommand::SetLogarithmic(id, is_log) => {
+                if let Some(row) = self.derived.row_mut(id) {
+                    row.is_log = is_log;
+                }
+                self.derived_pane.forget_scale(id);
             }
             DerivedCommand::Remove(id) => self.derived.remove(id),
             DerivedCommand::Stop(id) => self.set_derived(id, DerivedState::Stopped),
@@ -238,6 +245,10 @@ fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
         ui.label(
             RichText::new(format!("of {}", duration_text(to_ns.abs_diff(from_ns)))).small().color(theme.weak_text),
         );
+    }
+    let mut is_log = row.is_log;
+    if can_be_logarithmic(&row.kind) && ui.checkbox(&mut is_log, "Logarithmic scale").changed() {
+        chosen.push(derived(DerivedCommand::SetLogarithmic(row.id, is_log)));
     }
     ui.separator();
     let option = row.export_definition().map(|definition| quoted(&definition.to_string()));

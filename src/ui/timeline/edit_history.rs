@@ -269,6 +269,7 @@ impl Edit {
             DerivedCommand::Rename(id, _) => {
                 Self::renaming(PartKind::Derived, "renaming of the derived track", Renamed::Derived(*id))
             }
+            DerivedCommand::SetLogarithmic(..) => Self::new(PartKind::Derived, "scale of the derived track"),
             DerivedCommand::Remove(_) => Self::new(PartKind::Derived, "removal of the derived track"),
             DerivedCommand::StartNaming
             | DerivedCommand::Stop(_)

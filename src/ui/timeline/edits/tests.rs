@@ -64,6 +64,7 @@ fn edits() -> Vec<(PartKind, TimelineCommand)> {
         (PartKind::Derived, derived(DerivedCommand::Add(DerivedKind::Rate, SelectedScope::default()))),
         (PartKind::Derived, derived(DerivedCommand::Add(DerivedKind::Rate, of_track))),
         (PartKind::Derived, derived(DerivedCommand::Rename(DerivedId(2), "named".to_owned()))),
+        (PartKind::Derived, derived(DerivedCommand::SetLogarithmic(DerivedId(2), true))),
         (PartKind::Derived, derived(DerivedCommand::Remove(DerivedId(1)))),
         (PartKind::Groups, group(CustomGroupCommand::GroupScope)),
         (PartKind::Groups, group(CustomGroupCommand::Rename(CustomGroupId(1), "named".to_owned()))),
