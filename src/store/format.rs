@@ -27,7 +27,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Incremented whenever the meaning of any byte changes, or a reader derives something else from the same trace. Cached
 /// stores of an older version are then built again.
-pub(crate) const VERSION: u32 = 25;
+pub(crate) const VERSION: u32 = 26;
 
 /// Version of extents and details, which other files embed. Incremented only when these change.
 pub(crate) const BODY_VERSION: u32 = 8;

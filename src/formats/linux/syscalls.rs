@@ -42,7 +42,7 @@ impl<'a> SystemCall<'a> {
         if name == b"sys_exit_group" {
             return None;
         }
-        let call_after = |kind, before: &[u8]| Some(Self::named(kind, Cow::Borrowed(name.strip_prefix(before)?)));
+        let call_after = |kind, before: &[u8]| Some(Self::named(kind, kernel_name(name.strip_prefix(before)?)));
         call_after(EventKind::Begin, b"sys_enter_").or_else(|| call_after(EventKind::End, b"sys_exit_"))
     }
 
@@ -57,7 +57,7 @@ impl<'a> SystemCall<'a> {
             (EventKind::End, b"syscall_exit_"),
             (EventKind::Begin, b"sys_"),
         ];
-        kinds.into_iter().find_map(|(kind, before)| Some(Self::named(kind, Cow::Borrowed(name.strip_prefix(before)?))))
+        kinds.into_iter().find_map(|(kind, before)| Some(Self::named(kind, kernel_name(name.strip_prefix(before)?))))
     }
 
     /// Looks up the call of a tracepoint for all calls by its number.
@@ -74,7 +74,7 @@ impl<'a> SystemCall<'a> {
         let known = name_from_number(number, machine);
         let source = CallSource::AllCalls { has_name: known.is_some() };
         let name =
-            known.map_or_else(|| Cow::Owned(format!("syscall {number}").into_bytes()), |name| name.as_bytes().into());
+            known.map_or_else(|| format!("syscall {number}").into_bytes().into(), |name| kernel_name(name.as_bytes()));
         Self { kind, name, is_of_any_call, source }
     }
 
@@ -222,6 +222,11 @@ pub(crate) fn end_of_current(ts_ns: i64, track: TrackIdx) -> Event {
     Event { flags: EventFlags::UNNAMED, ..Event::new(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
 }
 
+/// Returns the kernel's name of a call, which differs from that of functions and of other spans: `sys_read`.
+fn kernel_name(call: &[u8]) -> Cow<'_, [u8]> {
+    Cow::Owned([b"sys_", call].concat())
+}
+
 /// Returns the event kind of a tracepoint for all calls.
 fn kind_from_name(name: &[u8]) -> Option<EventKind> {
     match name.strip_prefix(b"raw_syscalls:").unwrap_or(name) {
@@ -327,8 +332,12 @@ mod tests {
         );
         let (begin, end, instant) = (EventKind::Begin, EventKind::End, EventKind::Instant);
         let found: Vec<_> = shown(&reading).into_iter().map(|(ts_ns, kind, name, _)| (ts_ns, kind, name)).collect();
-        let expected =
-            [(1_000, begin, "exit"), (2_000, end, ""), (2_000, instant, "task_newtask"), (3_000, instant, "clone")];
+        let expected = [
+            (1_000, begin, "sys_exit"),
+            (2_000, end, ""),
+            (2_000, instant, "task_newtask"),
+            (3_000, instant, "sys_clone"),
+        ];
         assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
     }
 
@@ -343,19 +352,20 @@ mod tests {
         );
         let (begin, end, instant) = (EventKind::Begin, EventKind::End, EventKind::Instant);
         let found: Vec<_> = shown(&reading).into_iter().map(|(ts_ns, kind, name, _)| (ts_ns, kind, name)).collect();
-        let calls = [(5_000, begin, "close"), (6_000, end, "close")];
-        let expected = [&[(1_000, begin, "read"), (4_000, end, ""), (4_000, instant, "write")], &calls[..]].concat();
+        let calls = [(5_000, begin, "sys_close"), (6_000, end, "sys_close")];
+        let expected =
+            [&[(1_000, begin, "sys_read"), (4_000, end, ""), (4_000, instant, "sys_write")], &calls[..]].concat();
         assert_eq!((found, reading.lost()), (expected, vec![]));
     }
 
     #[test]
     fn calls_have_their_names_or_else_their_numbers() {
         for (machine, number, expected) in [
-            ("x86_64", 1, "write"),
-            ("aarch64", 64, "write"),
-            ("armv7l", 4, "write"),
-            ("i686", 4, "write"),
-            ("riscv64", 64, "write"),
+            ("x86_64", 1, "sys_write"),
+            ("aarch64", 64, "sys_write"),
+            ("armv7l", 4, "sys_write"),
+            ("i686", 4, "sys_write"),
+            ("riscv64", 64, "sys_write"),
             ("", 1, "syscall 1"),
             ("x86_64", -1, "syscall -1"),
             ("x86_64", 1 << 40, "syscall 1099511627776"),
@@ -372,14 +382,14 @@ mod tests {
         for (name, fields, expected) in [
             ("sys_read", "fd: 3, count: 2", Some((begin, "sys_read", "fd: 3, count: 2"))),
             ("sys_read", "-> 0x10", Some((end, "sys_read", "0x10"))),
-            ("syscalls:sys_enter_read", "fd: 0x3", Some((begin, "read", "fd: 0x3"))),
-            ("syscalls:sys_exit_read", "0x3", Some((end, "read", "0x3"))),
+            ("syscalls:sys_enter_read", "fd: 0x3", Some((begin, "sys_read", "fd: 0x3"))),
+            ("syscalls:sys_exit_read", "0x3", Some((end, "sys_read", "0x3"))),
             // The format of ftrace.
-            ("sys_enter_write", "fd: 0x3", Some((begin, "write", "fd: 0x3"))),
-            ("sys_exit_write", "0x10", Some((end, "write", "0x10"))),
+            ("sys_enter_write", "fd: 0x3", Some((begin, "sys_write", "fd: 0x3"))),
+            ("sys_exit_write", "0x10", Some((end, "sys_write", "0x10"))),
             ("sys_exit_group", "error_code: 0", Some((begin, "sys_exit_group", "error_code: 0"))),
-            ("sys_enter", "NR 0 (3, 7ffd, 0)", Some((begin, "read", "3, 7ffd, 0"))),
-            ("raw_syscalls:sys_exit", "NR 0 = -11", Some((end, "read", "-11"))),
+            ("sys_enter", "NR 0 (3, 7ffd, 0)", Some((begin, "sys_read", "3, 7ffd, 0"))),
+            ("raw_syscalls:sys_exit", "NR 0 = -11", Some((end, "sys_read", "-11"))),
             // The call number is missing: no span, since nothing would end it.
             ("sys_enter", "id: 0", None),
             ("sys_exit", "", None),

@@ -119,7 +119,7 @@ fn events_of_the_kernel_are_those_of_the_running_thread() {
     ]));
     let on = |name: &str| reading.events.iter().find(|event| event.name == name).map(row);
     let (thread, cpu) = ((Id::Number(4), Id::Number(5)), (Id::Text("vm".into()), Id::Text("CPU 0".into())));
-    assert_eq!(on("read"), Some(thread.clone()));
+    assert_eq!(on("sys_read"), Some(thread.clone()));
     assert_eq!(on("page_fault_user"), Some(thread));
     assert_eq!([on("syscall_entry_open"), on("kmem_kfree")], [Some(cpu.clone()), Some(cpu)]);
     assert_eq!(on("IRQ (eth0)"), Some((Id::None, Id::Text("Irq Cpu 0".into()))));
@@ -129,8 +129,8 @@ fn events_of_the_kernel_are_those_of_the_running_thread() {
         (23, 2, "NET_RX", r#"{"vec":3,"cpu":0}"#),
     ];
     assert_eq!(of_kind(&reading, EventKind::Complete), spans);
-    assert_eq!(of_kind(&reading, EventKind::Begin), [(21, 0, "read", r#"{"fd":3,"buf":"0x7F","cpu":0}"#)]);
-    assert_eq!(of_kind(&reading, EventKind::End), [(27, 0, "read", r#"{"ret":-1,"buf":"0x7E","cpu":0}"#)]);
+    assert_eq!(of_kind(&reading, EventKind::Begin), [(21, 0, "sys_read", r#"{"fd":3,"buf":"0x7F","cpu":0}"#)]);
+    assert_eq!(of_kind(&reading, EventKind::End), [(27, 0, "sys_read", r#"{"ret":-1,"buf":"0x7E","cpu":0}"#)]);
     let states: Vec<_> = of_kind(&reading, EventKind::State).into_iter().map(|(ts, _, name, _)| (ts, name)).collect();
     assert_eq!(states, [(20, "Running"), (24, "Runnable"), (29, "Sleeping")]);
     assert_eq!(reading.lost(), []);
@@ -141,7 +141,7 @@ fn events_of_the_kernel_are_those_of_the_running_thread() {
         (3, "exit_syscall { ret = 0 }"),
         (4, "exit_syscall { ret = 7 }"),
     ]));
-    assert_eq!(of_kind(&old, EventKind::Begin)[0].2, "geteuid");
+    assert_eq!(of_kind(&old, EventKind::Begin)[0].2, "sys_geteuid");
     assert_eq!(of_kind(&old, EventKind::End).len(), 1);
     assert_eq!(of_kind(&old, EventKind::Instant)[0].2, "exit_syscall");
 }

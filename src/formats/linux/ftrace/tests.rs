@@ -378,8 +378,8 @@ fn the_distances_that_trace_cmd_prints_are_not_part_of_the_event() {
          \x20  bash-100   [000]   100.000301: (+200.5)   my_event: (+1) a=1\n",
     );
     let expected = [
-        (100_000_001_000, EventKind::Begin, "read"),
-        (100_000_101_000, EventKind::End, "read"),
+        (100_000_001_000, EventKind::Begin, "sys_read"),
+        (100_000_101_000, EventKind::End, "sys_read"),
         (100_000_301_000, EventKind::Instant, "my_event"),
     ];
     assert_eq!((threads(&reading), reading.lost()), (expected.to_vec(), vec![]));

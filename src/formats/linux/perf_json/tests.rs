@@ -100,15 +100,17 @@ fn fields_after_the_stack_make_scheduling_system_calls_and_instants() {
     let states: Vec<_> = of_kind(EventKind::State).into_iter().map(|(ts_ns, name, _)| (ts_ns, name)).collect();
     let expected = [(10, "Sleeping"), (10, "Running"), (12, "Runnable"), (20, "Sleeping")];
     assert_eq!(states, expected);
-    let begins =
-        [(14, "read", r#"{"id":0,"args":"ARRAY[01]","cpu":0}"#), (16, "write", r#"{"__syscall_nr":1,"fd":3,"cpu":0}"#)];
+    let begins = [
+        (14, "sys_read", r#"{"id":0,"args":"ARRAY[01]","cpu":0}"#),
+        (16, "sys_write", r#"{"__syscall_nr":1,"fd":3,"cpu":0}"#),
+    ];
     assert_eq!(of_kind(EventKind::Begin), begins);
     assert_eq!(of_kind(EventKind::End).iter().map(|end| end.0).collect::<Vec<_>>(), [15, 17]);
     let other = r#"{"dev":"0x10","len":-4,"text":"a \"b\"","more":"007","cpu":0}"#;
     assert_eq!(of_kind(EventKind::Instant), [(18, "(unnamed event)", other)]);
     // A tracepoint is also a sample if it has callers.
     let wakeup = r#"{"event":"sched:sched_wakeup","comm":"c7","pid":7,"prio":120,"target_cpu":0,"cpu":0}"#;
-    assert_eq!(of_kind(EventKind::Sample), [(12, "", wakeup), (17, "", r#"{"event":"write","cpu":0}"#)]);
+    assert_eq!(of_kind(EventKind::Sample), [(12, "", wakeup), (17, "", r#"{"event":"sys_write","cpu":0}"#)]);
     assert!(reading.events.iter().any(|event| event.track.kind == TrackKind::Cpu));
     assert_eq!(reading.lost(), []);
 }

@@ -235,12 +235,12 @@ fn a_thread_is_in_one_call_at_a_time() {
         reading.events.iter().map(|event| (event.ts_ns % 1_000_000, event.kind, &*event.name)).collect();
     let (begin, end) = (EventKind::Begin, EventKind::End);
     let expected = [
-        (1_000, begin, "read"),
-        (2_000, begin, "read"),
+        (1_000, begin, "sys_read"),
+        (2_000, begin, "sys_read"),
         (5_000, end, ""),
-        (5_000, begin, "mmap"),
+        (5_000, begin, "sys_mmap"),
         (9_000, end, ""),
-        (9_000, begin, "brk"),
+        (9_000, begin, "sys_brk"),
     ];
     assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
 }
@@ -449,11 +449,11 @@ fn system_calls_without_arguments_are_spans() {
     let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns / 1000, event.kind, &*event.name)).collect();
     let (begin, end, sample) = (EventKind::Begin, EventKind::End, EventKind::Sample);
     let expected = [
-        (10_000_100, begin, "getpid"),
-        (10_000_101, end, "getpid"),
-        (10_000_200, begin, "vfork"),
+        (10_000_100, begin, "sys_getpid"),
+        (10_000_101, end, "sys_getpid"),
+        (10_000_200, begin, "sys_vfork"),
         (10_000_200, sample, ""),
-        (10_009_300, end, "vfork"),
+        (10_009_300, end, "sys_vfork"),
     ];
     assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
 }

@@ -74,7 +74,7 @@ fn system_calls_are_spans_of_their_threads_named_as_the_machine_numbers_them() {
         system,
         events(),
     ]);
-    assert_eq!(reading.kinds(), [(10, K::Begin, "read"), (20, K::Begin, "semget"), (30, K::End, "read")]);
+    assert_eq!(reading.kinds(), [(10, K::Begin, "sys_read"), (20, K::Begin, "sys_semget"), (30, K::End, "sys_read")]);
     let args: Vec<&str> = reading.events.iter().map(|event| &*event.args).collect();
     assert_eq!(args, [r#"{"fields":"3, 7ffd","cpu":3}"#, r#"{"cpu":3}"#, r#"{"ret":-11,"cpu":3}"#]);
     let track = &reading.events[0].track;

@@ -58,16 +58,16 @@ fn calls_without_exits_last_until_the_next_call_and_exits_without_entries_are_in
     ]))
     .expect("a capture");
     let expected = [
-        (10, INSTANT, "read", r#"{"id":3}"#),
-        (20, BEGIN, "read", r#"{"id":4}"#),
+        (10, INSTANT, "sys_read", r#"{"id":3}"#),
+        (20, BEGIN, "sys_read", r#"{"id":4}"#),
         (30, END, "", ""),
-        (30, BEGIN, "openat", r#"{"id":1}"#),
-        (35, BEGIN, "read", r#"{"id":5}"#),
-        (38, END, "read", r#"{"id":6}"#),
+        (30, BEGIN, "sys_openat", r#"{"id":1}"#),
+        (35, BEGIN, "sys_read", r#"{"id":5}"#),
+        (38, END, "sys_read", r#"{"id":6}"#),
         (40, END, "", ""),
-        (40, BEGIN, "read", r#"{"id":2}"#),
-        (50, END, "read", r#"{"id":7}"#),
-        (60, INSTANT, "read", r#"{"id":8}"#),
+        (40, BEGIN, "sys_read", r#"{"id":2}"#),
+        (50, END, "sys_read", r#"{"id":7}"#),
+        (60, INSTANT, "sys_read", r#"{"id":8}"#),
     ];
     assert_eq!((shown(&reading), reading.lost()), (expected.to_vec(), vec![]));
 }
