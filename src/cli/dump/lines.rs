@@ -36,6 +36,8 @@ pub(super) struct DumpedCounter {
     pub(super) ts: i64,
     pub(super) track: u32,
     pub(super) value: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) args: Vec<(String, Value)>,
 }
 
 /// Writes an object as a line.

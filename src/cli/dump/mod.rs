@@ -1,8 +1,9 @@
 //! `longspan dump`: everything known about a trace, as JSON lines. Each object has its kind under `t`.
 //!
-//! Processes, threads and tracks come first. Slices (instants are slices without duration), CPU runs, thread states,
-//! samples, counter values and flows follow in time order; losses are last. Times are in nanoseconds; ids are assigned
-//! here and mean nothing elsewhere. Tables, kinds and columns are the same as in Perfetto.
+//! Processes, threads, tracks, CPUs and facts about the recording (`metadata`) come first. Slices (instants are slices
+//! without duration), CPU runs, thread states, samples, counter values and flows follow in time order; losses are last.
+//! Times are in nanoseconds; ids are assigned here and mean nothing elsewhere. Tables, kinds and columns are those of
+//! Perfetto.
 
 mod flat_args;
 mod flows;
@@ -34,6 +35,9 @@ use crate::query::rows::{SortedRow, SortedRows};
 use crate::store::details::DetailReader;
 use crate::store::flow::FlowPoint;
 use crate::store::{DetailRef, LaneKind};
+
+/// Names of no state: a thread that left none, and one whose state no event tells.
+const NO_STATES: [&str; 2] = ["", "Unknown"];
 
 /// Prints everything known about a trace.
 pub(super) fn print(sources: &Sources, import: &ImportArgs) -> Result<(), CliError> {
@@ -80,7 +84,7 @@ struct Dump<'a> {
     held_states: Vec<HeldState>,
     /// CPUs of threads that started to run at that time.
     cpus: FxHashMap<u32, Value>,
-    /// Id of the previous slice.
+    /// Id of the next slice.
     slice: u64,
     connections: Vec<flows::Connection>,
 }
@@ -137,7 +141,9 @@ impl<'a> Dump<'a> {
             LaneKind::Counter => {
                 let value = f64::from_bits(row.row.value);
                 let (ts, track) = (row.row.start_ns, lane.track.0 + 1);
-                line(self.out, &DumpedCounter { t: "counter", ts, track, value })?;
+                let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
+                let args = flat_args::flat_args(Detail::decode(blob).args_json);
+                line(self.out, &DumpedCounter { t: "counter", ts, track, value, args })?;
             }
             LaneKind::Flows => {
                 let track_and_time = (lane.track, row.row.start_ns);
@@ -226,7 +232,7 @@ impl<'a> Dump<'a> {
         let utid = self.utid(&key.pid, &key.tid);
         let name = self.snapshot.names().get(NameIdx(row.row.name));
         let (ts, state) =
-            (row.row.start_ns, Some(name.category.unwrap_or(name.text)).filter(|state| !state.is_empty()));
+            (row.row.start_ns, Some(name.category.unwrap_or(name.text)).filter(|state| !NO_STATES.contains(state)));
         let mut line = json!({"t": "thread_state", "ts": ts, "dur": dur_value(row), "utid": utid, "state": state});
         let args = self.args(row);
         for name in ["cpu", "io_wait", "blocked_function"] {
@@ -287,10 +293,11 @@ impl<'a> Dump<'a> {
         let parent = self.latest.parent(track, depth, start_ns, end_ns);
         let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
         let detail = Detail::decode(blob);
+        let id = self.slice;
         self.slice += 1;
         let slice = DumpedSlice {
             t: "slice",
-            id: self.slice,
+            id,
             ts: start_ns,
             dur: if row.unfinished { -1 } else { dur_ns.into() },
             name: name.text,
@@ -303,7 +310,7 @@ impl<'a> Dump<'a> {
             args: flat_args::flat_args(detail.args_json),
         };
         line(self.out, &slice)?;
-        Ok(self.slice)
+        Ok(id)
     }
 }
 

@@ -241,7 +241,6 @@ fn sort_hint(name: &str, sort_index: i64) -> Value {
 const TYPES: &[(TrackKind, &str, &str)] = &[
     (TrackKind::Async, "Expected Timeline", "android_expected_frame_timeline"),
     (TrackKind::Async, "Actual Timeline", "android_actual_frame_timeline"),
-    (TrackKind::Async, "GPU (Ctx=", "adreno_gpu_cmdbatch"),
     (TrackKind::Counter, "CPU for UID ", "android_cpu_per_uid"),
     (TrackKind::Counter, "CPU for System CL", "android_cpu_per_uid_totals"),
     (TrackKind::Counter, "CPU for Apps CL", "android_cpu_per_uid_totals"),
@@ -254,6 +253,10 @@ fn track_type(track: &Track) -> &'static str {
         return name;
     }
     match (track.key.kind, &track.key.pid) {
+        // `GPU com.app (Ctx=1, Prio=0)`
+        (TrackKind::Async, _) if track.name.starts_with("GPU ") && track.name.contains("(Ctx=") => {
+            "adreno_gpu_cmdbatch"
+        }
         (TrackKind::Thread, _) => "thread_execution",
         (TrackKind::Global, _) => "legacy_chrome_global_instants",
         (TrackKind::Process, _) => "chrome_process_instant",

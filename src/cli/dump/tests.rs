@@ -33,7 +33,7 @@ fn scanned(snapshot: &Snapshot) -> Vec<Option<u64>> {
     let is_around =
         |outer: &SortedRow, row: &SortedRow| row.kind == LaneKind::Instants && outer.row.start_ns < row.row.start_ns;
     let parent = |(position, row): (usize, &SortedRow)| {
-        let outer = (1u64..).zip(&rows[..position]).filter(|(_, outer)| {
+        let outer = (0u64..).zip(&rows[..position]).filter(|(_, outer)| {
             outer.kind == LaneKind::Spans
                 && snapshot.lane(outer.index.lane).track == snapshot.lane(row.index.lane).track
                 && (depth(outer) < depth(row) || is_around(outer, row))
@@ -53,7 +53,7 @@ fn a_span_without_an_end_is_the_parent_of_rows_at_its_last_moment() {
     );
     let slices = lines_of("slice", &snapshot);
     let found: Vec<_> = slices.iter().map(|slice| (&slice["name"], &slice["parent"])).collect();
-    let expected = [("outer", json!(null)), ("inner", json!(1)), ("instant", json!(2))];
+    let expected = [("outer", json!(null)), ("inner", json!(0)), ("instant", json!(1))];
     assert!(
         found.iter().zip(&expected).all(|(found, expected)| *found.0 == expected.0 && *found.1 == expected.1),
         "{found:?}"

@@ -32,12 +32,17 @@ pub(super) const PARENTS_MAX: usize = 128;
 /// asynchronous span.
 const DESCRIPTORS_MAX: usize = 4 << 20;
 
+/// Limit for commands of processes; a system has a few thousand.
+const COMMANDS_MAX: usize = 1 << 16;
+
 /// The descriptors of tracks so far, and facts from other packets that tracks depend on.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     by_uuid: FxHashMap<u64, Descriptor>,
     /// Process of each thread, for ftrace events.
     pub(super) process_of: FxHashMap<i64, i64>,
+    /// Command of each process in the process trees, for names of tracks.
+    pub(super) commands: FxHashMap<i64, Box<str>>,
     pub(super) pids: Pids,
     /// Whether the root track orders processes and threads by rank.
     ranks: Ranked,
@@ -425,6 +430,9 @@ impl Descriptors {
             self.set_process(tid, pid, pos);
             if name.is_empty() {
                 continue;
+            }
+            if is_process && has_room(&self.commands, &pid, COMMANDS_MAX) {
+                self.commands.insert(pid, name.clone());
             }
             let (pid, tid) = (Id::Number(pid), Id::Number(tid));
             self.metadata.push(if is_process {

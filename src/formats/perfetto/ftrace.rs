@@ -13,8 +13,8 @@ use super::fields::builtin_clock;
 use super::kernel_counters::{CounterOwner, battery_values, counter_values, has_counters, marker_text};
 use super::kernel_fields::{
     binder_received_event, binder_return_event, binder_transaction_event, cpu_frequency_event, ftrace_clock,
-    ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event, sched_switch_event, sched_waking_event,
-    sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
+    ftrace_event, ftrace_event_bundle, heap_event, print_event, sched_blocked_reason_event, sched_switch_event,
+    sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
 };
 use super::kernel_names::{KernelEvent, function_field};
 use super::kernel_state::{DeviceQueues, Devices, DiskTotals, Network};
@@ -424,7 +424,11 @@ impl<'t> SystemEventBuilder<'t> {
                     pid => self.tracks.named_counter(Id::Number(pid), &name, unit),
                 },
             };
-            self.push_counter(ts_ns, track, value);
+            self.state.args.clear();
+            if event.number == ftrace_event::DMA_HEAP_STAT && owner == CounterOwner::Thread {
+                self.state.args.number("inode", event.bytes.number(heap_event::INODE));
+            }
+            self.push_counter_with_args(ts_ns, track, value);
         }
     }
 
@@ -526,9 +530,16 @@ impl<'t> SystemEventBuilder<'t> {
     }
 
     pub(super) fn push_counter(&mut self, ts_ns: i64, track: TrackNumber, value: f64) {
+        self.state.args.clear();
+        self.push_counter_with_args(ts_ns, track, value);
+    }
+
+    /// Adds a value of a counter with the arguments in `state.args`.
+    pub(super) fn push_counter_with_args(&mut self, ts_ns: i64, track: TrackNumber, value: f64) {
+        let detail = self.batch.args(self.state.args.finish());
         let track = self.batch.track(track, self.tracks);
-        self.batch
-            .push(Event { value: value.to_bits(), ..Event::new(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+        let event = Event::new(ts_ns, EventKind::Counter, track, NameIdx::EMPTY);
+        self.batch.push(Event { value: value.to_bits(), detail, ..event });
     }
 }
 

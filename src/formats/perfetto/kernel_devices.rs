@@ -86,7 +86,7 @@ const VIRTUAL_GPU_COMMANDS: &[(u64, &str)] = &[
 const RUNTIME_STATES: &[(u64, &str)] = &[(0, "Active"), (1, "Resuming"), (2, "Suspended"), (3, "Suspending")];
 
 /// Protocols of network packets that are counted.
-const IP_PROTOCOLS: [u64; 2] = [0x0800, 0x86dd];
+const IP_PROTOCOLS: &[(u64, &str)] = &[(0x0800, "IP"), (0x86dd, "IPV6")];
 
 /// Arguments of a CMA allocation by the pages that it moves.
 const MOVED_PAGES: &[PacketArg] = &[
@@ -180,11 +180,13 @@ impl SystemEventBuilder<'_> {
 
     /// Counts the freed packets of the internet protocol.
     fn count_freed_packet(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
-        if IP_PROTOCOLS.contains(&event.bytes.number(kfree_event::PROTOCOL)) {
-            self.state.devices.freed_packets += 1;
-            let freed = self.state.devices.freed_packets as f64;
-            self.push_global(ts_ns, ("Kfree Skb IP Prot", ""), freed);
-        }
+        let Some(protocol) = enum_name(event.bytes.number(kfree_event::PROTOCOL), IP_PROTOCOLS) else { return };
+        self.state.devices.freed_packets += 1;
+        let freed = self.state.devices.freed_packets as f64;
+        self.state.args.clear();
+        self.state.args.text("protocol", protocol.as_bytes());
+        let track = self.tracks.named_counter(Id::None, "Kfree Skb IP Prot", "");
+        self.push_counter_with_args(ts_ns, track, freed);
     }
 
     /// Relates the clock of an Adreno GPU to the clock of the trace, and adds the commands that wait for it.
@@ -495,8 +497,11 @@ impl SystemEventBuilder<'_> {
         };
         let &AdrenoCommands { tid, context, priority, timestamp, .. } = commands;
         let pid = self.pid_of(tid);
+        // Contexts of all programs have one numbering, so that the program tells more than the number.
+        let command = self.tracks.all_described().commands.get(&pid);
+        let command = command.map_or_else(String::new, |command| format!("{command} "));
         let pid = self.tracks.process_now(pid);
-        let track = self.overlapping_track(pid, &format!("GPU (Ctx={context}, Prio={priority})"));
+        let track = self.overlapping_track(pid, &format!("GPU {command}(Ctx={context}, Prio={priority})"));
         let args = &mut self.state.args;
         args.clear();
         args.number("context", context);

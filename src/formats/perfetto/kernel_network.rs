@@ -6,7 +6,7 @@ use super::kernel_fields::{ftrace_event, net_device_event, socket_state_event};
 use super::kernel_names::KernelEvent;
 use super::limits::has_room;
 use crate::formats::protobuf::message::ProtoMessage as _;
-use crate::model::{Event, EventFlags, EventKind, Loss};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss};
 
 /// Limit for devices and for open connections.
 const NETWORK_ENTRIES_MAX: usize = 1 << 16;
@@ -65,7 +65,12 @@ impl SystemEventBuilder<'_> {
         let total = bytes.entry(name.as_str().into()).or_default();
         *total = total.saturating_add(event.bytes.number(net_device_event::LEN));
         let kib = *total / BYTES_PER_KIB;
-        self.push_global(ts_ns, (&name, "KB"), kib as f64);
+        let args = &mut self.state.args;
+        args.clear();
+        args.number("cpu", event.cpu);
+        args.number("len", event.bytes.number(net_device_event::LEN));
+        let track = self.tracks.named_counter(Id::None, &name, "KB");
+        self.push_counter_with_args(ts_ns, track, kib as f64);
     }
 
     /// Ends the state of a TCP connection and begins the next one.

@@ -6,7 +6,7 @@ use super::limits::has_room;
 use super::statistics_fields::{display_state, power_rails, rail_descriptor, rail_energy};
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::message::ProtoMessage as _;
-use crate::model::Loss;
+use crate::model::{Id, Loss};
 
 /// Limit for power rails; boards have a few dozen.
 const RAILS_MAX: usize = 1 << 16;
@@ -28,9 +28,10 @@ impl SystemEventBuilder<'_> {
         }
     }
 
-    /// Handles the names of rails, and adds their cumulative energy since boot in µWs. Rails may have individual times.
+    /// Handles the names of rails, and adds their cumulative energy since boot in µWs. Rails may have individual times,
+    /// so that the time of their packet is an argument.
     pub(super) fn power_rails(&mut self, time: Option<Time>, bytes: &[u8]) {
-        let ts_ns = time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
+        let packet_ts_ns = time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
         let session = bytes.number(power_rails::SESSION_UUID);
         for described in bytes.repeated(power_rails::RAIL_DESCRIPTOR) {
             let index = described.number(rail_descriptor::INDEX);
@@ -49,11 +50,17 @@ impl SystemEventBuilder<'_> {
             let own_time = field_value(rail_energy::TIMESTAMP_MS).and_then(|ms| ms.checked_mul(NS_PER_MS));
             let own_time = own_time.map(|ns| self.clocks.time(self.sequence, Some(FTRACE_CLOCK), ns));
             let own_time = own_time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
-            let ts_ns = own_time.or(ts_ns);
+            let ts_ns = own_time.or(packet_ts_ns);
             let rail = field_value(rail_energy::INDEX).unwrap_or(0);
             match (ts_ns, self.state.rails.get(&(session, rail)).cloned()) {
                 (Some(ts_ns), Some(name)) => {
-                    self.push_global(ts_ns, (&name, "µWs"), field_value(rail_energy::ENERGY).unwrap_or(0) as f64);
+                    self.state.args.clear();
+                    if let Some(packet_ts_ns) = packet_ts_ns {
+                        self.state.args.signed("packet_ts", packet_ts_ns);
+                    }
+                    let track = self.tracks.named_counter(Id::None, &name, "µWs");
+                    let energy = field_value(rail_energy::ENERGY).unwrap_or(0);
+                    self.push_counter_with_args(ts_ns, track, energy as f64);
                 }
                 (None, _) => self.batch.lose(Loss::BadTime, self.pos),
                 (_, None) => self.batch.lose(Loss::MissingState, self.pos),

@@ -146,6 +146,7 @@ fn devices_count_their_data_and_connections_have_their_states() {
     let counted =
         [device(1, "wlan Received KB", 0.0), device(2, "wlan Received KB", 2.0), device(3, "wlan Transmitted KB", 4.0)];
     assert_eq!(values(&reading), counted);
+    assert_eq!(reading.events[1].args, r#"{"cpu":3,"len":1100}"#);
     let spans: Vec<_> = shown(&reading).into_iter().skip(3).map(|event| (event.0, event.1, event.2, event.3)).collect();
     let expected = [
         (4, K::Instant, "", "inet_sock_set_state"),

@@ -438,6 +438,9 @@ fn the_system_has_counters_of_memory_clocks_rails_and_the_display() {
     assert_eq!(values, expected);
     let units: Vec<&str> = reading.counters().into_iter().map(|(_, unit)| unit).collect();
     assert_eq!(units, ["bytes", "kHz", "kHz", "MHz", "", "", "µWs", "µWs"]);
+    let args: Vec<&str> = reading.events.iter().map(|event| &*event.args).filter(|args| !args.is_empty()).collect();
+    let expected = [r#"{"packet_ts":4}"#, r#"{"packet_ts":5}"#];
+    assert_eq!(args, expected, "the time of the packet, beside the own time of a rail");
     let lost = [(Loss::BadTime, 1), (Loss::MissingState, 1), (Loss::IgnoredPacket, 1)];
     assert!(lost.iter().all(|loss| reading.lost().contains(loss)), "{:?}", reading.lost());
 }

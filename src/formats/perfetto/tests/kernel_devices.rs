@@ -101,6 +101,9 @@ fn commands_of_adreno_gpus_have_the_time_of_their_own_clock() {
     assert_eq!((spans, reading.lost()), (expected.to_vec(), vec![]));
     let gpu = reading.events.iter().find(|event| event.name == "GPU").unwrap();
     assert_eq!(gpu.track.pid.to_string(), "5", "the process of the thread that queued them");
+    let command = message().number(10, 1).message(2, message().message(1, message().number(1, 5).bytes(3, "app")));
+    let named = read([threads.clone(), command, bundle([queued.clone(), retired(4_000_000, 42, 38_400)])]);
+    assert!(named.events.iter().any(|event| &*event.track.name == "GPU app (Ctx=1, Prio=2)"), "the program is known");
     // Without the offset of the clock, they end at their event.
     let reading = read([threads, bundle([queued, retired(4_000_000, 42, 38_400)])]);
     let gpu = reading.events.iter().find(|event| event.name == "GPU").unwrap();
@@ -127,6 +130,8 @@ fn buffers_of_dma_heaps_last_until_they_are_freed() {
     let expected = [(100, K::AsyncBegin, "mem.dma_buffer", "1 kB"), (200, K::AsyncEnd, "mem.dma_buffer", "")];
     assert_eq!((spans, reading.lost()), (expected.to_vec(), vec![]));
     assert_eq!(values(&reading).len(), 4);
+    let changes = reading.events.iter().filter(|event| &*event.track.name == "mem.dma_heap_change");
+    assert_eq!(changes.map(|event| &*event.args).collect::<Vec<_>>(), [r#"{"inode":123}"#; 2]);
 }
 
 #[test]
@@ -233,6 +238,8 @@ fn counters_and_events_of_processes() {
     let seen = values(&reading);
     let seen: Vec<_> = seen.iter().map(|(ts_ns, pid, name, value)| (*ts_ns, &**pid, *name, *value)).collect();
     assert_eq!(seen, expected);
+    let freed = reading.events.iter().find(|event| &*event.track.name == "Kfree Skb IP Prot").unwrap();
+    assert!([r#"{"protocol":"IP"}"#, r#"{"protocol":"IPV6"}"#].contains(&&*freed.args), "{}", freed.args);
     let spans: Vec<_> = shown(&reading).into_iter().filter(|event| event.3 != "kfree_skb").collect();
     let expected = [
         (7, K::Instant, "", "mem.oom_kill", r#"{"pid":70}"#),
