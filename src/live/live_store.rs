@@ -23,6 +23,7 @@ use super::source_names::SourceNames;
 use super::tracks::{LiveChart, LiveTrack, OpenRows, RowPlacement};
 use crate::ingest::flame::TimedStack;
 use crate::model::args::Detail;
+use crate::model::facts::Subject;
 use crate::model::sample_measure::{OFF_CPU, sample_event};
 use crate::model::{
     Id, Loss, Losses, Metadata, NameIdx, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey, TrackKind,
@@ -512,6 +513,10 @@ impl LiveStore {
             | Metadata::TrackGroup { key, .. } => {
                 self.id_apart(source, &mut key.pid);
             }
+            Metadata::Fact { fact } => match &mut fact.subject {
+                Subject::Process(pid) | Subject::Thread(pid, _) => self.id_apart(source, pid),
+                Subject::Recording => {}
+            },
             Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. } => {}
         }
     }

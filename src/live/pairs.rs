@@ -134,6 +134,7 @@ impl LiveNames {
             | Metadata::CounterUnit { .. }
             | Metadata::TrackGroup { .. }
             | Metadata::Utc { .. }
+            | Metadata::Fact { .. }
             | Metadata::Module { .. }
             | Metadata::Unwound { .. } => {}
         }

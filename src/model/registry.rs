@@ -284,6 +284,7 @@ impl Registry {
             Metadata::Utc { offset_ns } => {
                 self.tables.utc_offset_ns.get_or_insert(*offset_ns);
             }
+            Metadata::Fact { fact } => self.over_limit += u64::from(!self.tables.facts.insert(fact)),
             Metadata::Module { module } => self.add_module(module),
             Metadata::Unwound { module } => self.add_unwound(module),
         }

@@ -8,9 +8,11 @@ use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
 use super::counter_unit::unit_in_name;
+use super::facts::{Facts, TraceFact};
 use super::group_names::GroupNames;
 use super::group_path::GroupPath;
-use super::key_texts::{IdText, KeyName};
+pub use super::id::Id;
+use super::key_texts::KeyName;
 use super::modules::Module;
 use super::unwind::UnwoundModule;
 
@@ -37,48 +39,6 @@ impl ProcessIdx {
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// A process or thread id as in the trace. It is never truncated to 32 bits, which could merge two threads.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-pub enum Id {
-    /// The trace has no id.
-    #[default]
-    None,
-    /// A number of up to 64 bits.
-    Number(i64),
-    /// Any other text, or a number beyond 64 bits.
-    Text(IdText),
-}
-
-impl Id {
-    /// Returns its number, even if the name of a file follows it.
-    #[must_use]
-    pub(crate) fn number(&self) -> Option<i64> {
-        match self {
-            Self::None => None,
-            Self::Number(number) => Some(*number),
-            Self::Text(text) => text.split_once(" in ").and_then(|(number, _)| number.parse().ok()),
-        }
-    }
-
-    /// Returns whether it is this number, even if the name of a file follows it.
-    #[must_use]
-    pub(crate) fn is_number(&self, number: i64) -> bool {
-        self.number() == Some(number)
-    }
-}
-
-const _: () = assert!(size_of::<Id>() == 16);
-
-impl std::fmt::Display for Id {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::None => Ok(()),
-            Self::Number(number) => number.fmt(f),
-            Self::Text(text) => text.fmt(f),
-        }
     }
 }
 
@@ -287,6 +247,10 @@ pub enum Metadata {
     Utc {
         offset_ns: i64,
     },
+    /// A fact that only lists and queries of the trace show.
+    Fact {
+        fact: Box<TraceFact>,
+    },
     /// A module with sampled code.
     Module {
         module: Box<Module>,
@@ -319,6 +283,8 @@ pub struct TrackTables {
     pub(crate) unwound: Vec<UnwoundModule>,
     /// Units of counters that the trace states; for all counters see [`Self::unit`].
     pub(crate) units: BTreeMap<TrackIdx, Arc<str>>,
+    /// Facts about the recording, its processes and threads.
+    pub(crate) facts: Facts,
     /// Paths of the groups that the trace puts tracks into; see [`Self::group`].
     pub(crate) groups: GroupNames<TrackIdx>,
 }

@@ -67,7 +67,6 @@ const RULES: &[(&str, &[&str])] = &[
             "TrackEvent__track_event_chrome_histogram_sample_args",
             "TrackEvent__track_event_descriptions",
             "TrackEvent__track_event_tracks",
-            "TrackEvent__track_event_tracks_processes",
             "TrackEvent__track_event_typed_args_args",
             "TranslatedArgs__native_symbol_arg",
         ],

@@ -2,11 +2,14 @@
 //! thread `swapper` is the idle task of each CPU. Each process has a main thread with the id of the process, with or
 //! without events. A process without an id and a name is skipped.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use super::lines::{id_value, ids_of, line};
+use crate::model::facts::{END_TS, FactValue, START_TS, Subject};
 use crate::model::{Id, Process, Track, TrackIdx, TrackKind, TrackTables};
 use crate::query::Snapshot;
 
@@ -32,7 +35,10 @@ pub(super) fn print(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<Utid
         utids: vec![NO_THREAD; tables.tracks.len()],
         has_main: vec![false; tables.processes.len()],
         mains: main_threads(tables),
+        main_utids: vec![None; tables.processes.len()],
+        threads_of_counters: FxHashMap::default(),
         last: 0,
+        cpus: BTreeSet::new(),
     };
     writer.processes()?;
     // Async events are on the tracks of their trees; the track that the trace gives them is then empty.
@@ -48,6 +54,11 @@ pub(super) fn print(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<Utid
         writer.track(row, track)?;
     }
     (0..tables.processes.len()).try_for_each(|process| writer.main_thread(process))?;
+    writer.cpus.iter().try_for_each(|cpu| line(writer.out, &json!({"t": "cpu", "ucpu": cpu, "cpu": cpu})))?;
+    for (key, value) in tables.facts.about(&Subject::Recording) {
+        let column = if matches!(value, FactValue::Text(_)) { "str" } else { "int" };
+        line(writer.out, &json!({"t": "metadata", "name": key, column: fact_value(value)}))?;
+    }
     Ok(Utids(writer.utids))
 }
 
@@ -63,6 +74,14 @@ fn main_threads(tables: &TrackTables) -> Vec<Option<TrackIdx>> {
     mains
 }
 
+/// Where the `utid` of a thread is found.
+#[derive(Debug, Clone, Copy)]
+enum CounterThread {
+    Track(TrackIdx),
+    /// A thread without a track.
+    Utid(u32),
+}
+
 struct DumpWriter<'a> {
     tables: &'a TrackTables,
     out: &'a mut dyn Write,
@@ -71,11 +90,17 @@ struct DumpWriter<'a> {
     /// By process: whether its main thread is written.
     has_main: Vec<bool>,
     mains: Vec<Option<TrackIdx>>,
+    /// By process: the `utid` of its main thread, if that has no track.
+    main_utids: Vec<Option<u32>>,
+    /// The threads that counters may belong to, built for the first counter of a thread.
+    threads_of_counters: FxHashMap<(&'a Id, &'a Id), CounterThread>,
     /// Id of the previous thread.
     last: u32,
+    /// Numbers of the CPUs that have tracks.
+    cpus: BTreeSet<u64>,
 }
 
-impl DumpWriter<'_> {
+impl<'a> DumpWriter<'a> {
     fn processes(&mut self) -> io::Result<()> {
         let tables = self.tables;
         let idle = tables.processes.iter().find(|process| process.pid == Id::Number(0));
@@ -97,9 +122,23 @@ impl DumpWriter<'_> {
     }
 
     fn process(&mut self, upid: u32, pid: &Id, name: &str, sort_index: i64) -> io::Result<()> {
-        let (pid, name) = (pid_value(pid), text_or_null(name));
-        let args = sort_hint("process_sort_index_hint", sort_index);
-        line(self.out, &json!({"t": "process", "upid": upid, "pid": pid, "name": name, "args": args}))
+        let (subject, name) = (Subject::Process(pid.clone()), text_or_null(name));
+        let mut process = json!({"t": "process", "upid": upid, "pid": pid_value(pid), "name": name});
+        self.add_facts(&mut process, &subject, sort_hint("process_sort_index_hint", sort_index));
+        line(self.out, &process)
+    }
+
+    /// Adds facts about a process or a thread to its line, those without a column of their own as arguments.
+    fn add_facts(&self, object: &mut Value, subject: &Subject, sort_hint: Value) {
+        let mut args = vec![sort_hint];
+        args.retain(|hint| !hint.is_null());
+        for (key, value) in self.tables.facts.about(subject) {
+            match key {
+                START_TS | END_TS | "cmdline" | "uid" => object[key] = fact_value(value),
+                _ => args.push(json!([key, fact_value(value)])),
+            }
+        }
+        object["args"] = if args.is_empty() { Value::Null } else { args.into() };
     }
 
     /// Returns the id of a track's process; null without one.
@@ -124,6 +163,7 @@ impl DumpWriter<'_> {
             None => {
                 self.last += 1;
                 let (utid, upid) = (self.last, process + 1);
+                self.main_utids[process] = Some(utid);
                 let thread = json!({
                     "t": "thread", "utid": utid, "tid": pid, "name": null, "upid": upid, "main": 1, "args": null
                 });
@@ -147,14 +187,53 @@ impl DumpWriter<'_> {
         let (pid, tid, upid) = (&track.key.pid, &track.key.tid, self.upid(track));
         let tid = id_value(tid);
         let is_main = u8::from(pid_value(pid) == tid);
-        let args = sort_hint("thread_sort_index_hint", track.sort_index);
-        let thread = json!({
-            "t": "thread", "utid": utid, "tid": tid, "name": name, "upid": upid, "main": is_main, "args": args
-        });
+        let mut thread = json!({"t": "thread", "utid": utid, "tid": tid, "name": name, "upid": upid, "main": is_main});
+        let subject = Subject::Thread(track.key.pid.clone(), track.key.tid.clone());
+        self.add_facts(&mut thread, &subject, sort_hint("thread_sort_index_hint", track.sort_index));
         line(self.out, &thread)
     }
 
-    fn track(&mut self, row: TrackIdx, track: &Track) -> io::Result<()> {
+    fn utid(&self, row: TrackIdx) -> Option<u32> {
+        Some(self.utids[row.index()]).filter(|&utid| utid != NO_THREAD)
+    }
+
+    /// Returns the id of a counter's thread. Writes the row of a thread without events of its own.
+    fn utid_of_counter(&mut self, counter: &'a Track) -> io::Result<u32> {
+        let tables = self.tables;
+        if self.threads_of_counters.is_empty() {
+            let tracks = (0u32..).map(TrackIdx).zip(&tables.tracks);
+            let threads = tracks.filter(|(_, track)| track.key.kind == TrackKind::Thread);
+            self.threads_of_counters
+                .extend(threads.map(|(row, track)| ((&track.key.pid, &track.key.tid), CounterThread::Track(row))));
+        }
+        let ids = (&counter.key.pid, &counter.key.tid);
+        match self.threads_of_counters.get(&ids) {
+            Some(&CounterThread::Utid(utid)) => return Ok(utid),
+            Some(&CounterThread::Track(row)) => {
+                self.thread(row, &tables.tracks[row.index()])?;
+                return Ok(self.utids[row.index()]);
+            }
+            None => {}
+        }
+        let process = counter.process.index();
+        let is_main = pid_value(&counter.key.pid) == id_value(&counter.key.tid);
+        let utid = if is_main && self.mains[process].is_none() {
+            // Already written, or the idle thread.
+            self.main_utids[process].unwrap_or(0)
+        } else {
+            self.last += 1;
+            let (tid, upid) = (id_value(&counter.key.tid), self.upid(counter));
+            let thread = json!({
+                "t": "thread", "utid": self.last, "tid": tid, "name": null, "upid": upid, "main": 0, "args": null
+            });
+            line(self.out, &thread)?;
+            self.last
+        };
+        self.threads_of_counters.insert(ids, CounterThread::Utid(utid));
+        Ok(utid)
+    }
+
+    fn track(&mut self, row: TrackIdx, track: &'a Track) -> io::Result<()> {
         let is_thread = track.key.kind == TrackKind::Thread;
         let upid = if is_thread { Value::Null } else { self.upid(track) };
         let (mut name, mut unit, mut cpu) = (text_or_null(&track.name), Value::Null, Value::Null);
@@ -172,7 +251,10 @@ impl DumpWriter<'_> {
         } else if let Some((its_name, its_unit)) = with_unit(track) {
             (name, unit) = (its_name.into(), its_unit.into());
         }
-        let utid = (self.utids[row.index()] != NO_THREAD).then_some(self.utids[row.index()]);
+        self.cpus.extend(cpu.as_u64());
+        let is_of_thread = track.key.kind == TrackKind::Counter && track.key.tid != Id::None;
+        let utid = if is_of_thread { Some(self.utid_of_counter(track)?) } else { self.utid(row) };
+        let upid = if is_of_thread { Value::Null } else { upid };
         let object = json!({
             "t": "track",
             "id": row.0 + 1,
@@ -204,15 +286,26 @@ fn cpu_of(track: &Track) -> Option<u64> {
     number.parse().ok()
 }
 
+/// Ends of the names of CPU counters, and Perfetto's names and kinds of these.
+const CPU_COUNTERS: &[(&str, &str, &str)] = &[
+    ("frequency", "cpufreq", "cpu_frequency"),
+    ("frequency (kHz)", "cpufreq", "cpu_frequency"),
+    ("idle state", "cpuidle", "cpu_idle"),
+    ("user", "cpu.times.user_ns", "cpu_time"),
+    ("user_nice", "cpu.times.user_nice_ns", "cpu_time"),
+    ("system", "cpu.times.system_mode_ns", "cpu_time"),
+    ("idle", "cpu.times.idle_ns", "cpu_time"),
+    ("io_wait", "cpu.times.io_wait_ns", "cpu_time"),
+    ("irq", "cpu.times.irq_ns", "cpu_time"),
+    ("softirq", "cpu.times.softirq_ns", "cpu_time"),
+    ("steal", "cpu.times.steal_ns", "cpu_time"),
+];
+
 /// Returns number, name and kind of a CPU counter, as in Perfetto.
 fn cpu_counter(track: &Track) -> Option<(u64, &'static str, &'static str)> {
     let is_counter = track.key.kind == TrackKind::Counter && track.key.pid == Id::None;
     let (number, what) = track.name.strip_prefix("CPU ").filter(|_| is_counter)?.split_once(' ')?;
-    let (name, kind) = match what {
-        "frequency" | "frequency (kHz)" => ("cpufreq", "cpu_frequency"),
-        "idle state" => ("cpuidle", "cpu_idle"),
-        _ => return None,
-    };
+    let (_, name, kind) = CPU_COUNTERS.iter().find(|(end, _, _)| *end == what)?;
     Some((number.parse().ok()?, name, kind))
 }
 
@@ -234,7 +327,7 @@ fn ids(track: &Track) -> Option<(i64, i64)> {
 
 /// Returns the sort index of a process or a thread from the trace, as Perfetto names it; null without one.
 fn sort_hint(name: &str, sort_index: i64) -> Value {
-    if sort_index == 0 { Value::Null } else { json!([[name, sort_index]]) }
+    if sort_index == 0 { Value::Null } else { json!([name, sort_index]) }
 }
 
 /// Starts of names of tracks that have a separate kind in Perfetto.
@@ -266,6 +359,13 @@ fn track_type(track: &Track) -> &'static str {
         (TrackKind::Samples, _) => "samples",
         (TrackKind::Cpu, _) => "cpu_sched",
         (TrackKind::State, _) => "thread_state",
+    }
+}
+
+fn fact_value(value: &FactValue) -> Value {
+    match value {
+        FactValue::Text(text) => (**text).into(),
+        FactValue::Number(number) => (*number).into(),
     }
 }
 

@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::clock_sync::{Alignment, ClockSyncs, KnownSyncs};
 use crate::base::units::signed_time_text;
 use crate::formats::{BatchSink, ReadError};
+use crate::model::facts::Subject;
 use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, Payload, SourcePos, TrackKind};
 
 /// Scope of one file of several.
@@ -130,6 +131,10 @@ impl<'a> NamespacedSink<'a> {
             Metadata::TrackSortIndex { key, .. }
             | Metadata::CounterUnit { key, .. }
             | Metadata::TrackGroup { key, .. } => self.id(&mut key.pid),
+            Metadata::Fact { fact } => match &mut fact.subject {
+                Subject::Process(pid) | Subject::Thread(pid, _) => self.id(pid),
+                Subject::Recording => {}
+            },
             // The UTC offset is added at the end of the file.
             Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. } => {}
         }

@@ -83,6 +83,7 @@ pub(super) fn described(tables: &TrackTables) -> Vec<Metadata> {
     for track in tables.tracks.iter().filter(|track| track.sort_index != 0 && !is_thread(track)) {
         metadata.push(Metadata::TrackSortIndex { key: track.key.clone(), sort_index: track.sort_index });
     }
+    metadata.extend(tables.facts.iter().map(|fact| Metadata::Fact { fact: Box::new(fact) }));
     for (track, unit) in &tables.units {
         if let Some(track) = tables.tracks.get(track.index()) {
             metadata.push(Metadata::CounterUnit { key: track.key.clone(), unit: Arc::clone(unit) });

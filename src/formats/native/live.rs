@@ -137,7 +137,7 @@ impl ReaderTables {
                     tracks: patch.tracks.iter().map(|(_, track)| track.clone()).collect(),
                     ..TrackTables::default()
                 };
-                let (units, groups) = (patch.units.clone(), patch.groups.clone());
+                let (units, groups, facts) = (patch.units.clone(), patch.groups.clone(), patch.facts.clone());
                 self.read.apply(patch).ok()?;
                 batch.metadata = described(&new);
                 let key_of = |track: TrackIdx| Some(self.read.tracks.tracks.get(track.index())?.key.clone());
@@ -145,6 +145,7 @@ impl ReaderTables {
                 batch.metadata.extend(units.map(|(key, unit)| Metadata::CounterUnit { key, unit }));
                 let groups = groups.into_iter().filter_map(|(track, group)| Some((key_of(track)?, group)));
                 batch.metadata.extend(groups.map(|(key, group)| Metadata::TrackGroup { key, group }));
+                batch.metadata.extend(facts.into_iter().map(|fact| Metadata::Fact { fact: Box::new(fact) }));
                 batch.losses = std::mem::take(&mut self.read.losses);
             }
             ChunkKind::Stacks => unpacked::<StacksPatch>(header, payload)?.apply(&mut self.stacks).ok()?,

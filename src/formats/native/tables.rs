@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::formats::output::row_index::bounded_row;
+use crate::model::facts::TraceFact;
 use crate::model::{
     Id, Losses, Module, NameIdx, NameRow, Names, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackTables,
 };
@@ -38,6 +39,9 @@ pub struct TablesPatch {
     /// The rows of `names` whose spans failed, in ascending order. Added to the format after the groups.
     #[serde(deserialize_with = "rows_if_any")]
     pub(crate) failed: Vec<NameIdx>,
+    /// New and changed facts. Added to the format after the failed names.
+    #[serde(deserialize_with = "rows_if_any")]
+    pub(crate) facts: Vec<TraceFact>,
 }
 
 /// Reads rows at the end of a patch, or none if it ends before them. A checksum covers the bytes.
@@ -103,6 +107,9 @@ impl TablesWritten {
             if self.tracks.groups.get(track) != Some(group) {
                 open_patch(&mut patches, &mut text_bytes, group.len()).groups.push((track, Arc::clone(group)));
             }
+        }
+        for fact in tracks.facts.since(&self.tracks.facts) {
+            open_patch(&mut patches, &mut text_bytes, fact.bytes()).facts.push(fact);
         }
         self.names = names.len();
         self.tracks.clone_from(tracks);
@@ -192,6 +199,9 @@ impl TablesRead {
         }
         self.tracks.units.extend(patch.units);
         patch.groups.into_iter().for_each(|(track, group)| self.tracks.groups.insert(track, group));
+        for fact in &patch.facts {
+            let _ = self.tracks.facts.insert(fact); // a writer has as many as fit
+        }
         self.losses.merge(&patch.losses);
         Ok(())
     }
@@ -224,6 +234,7 @@ fn lost_track(row: usize) -> Track {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::facts::Subject;
 
     fn track(tid: i64, name: &str) -> Track {
         let key = TrackKey::thread(Id::Number(1), Id::Number(tid));
@@ -335,10 +346,11 @@ mod tests {
     }
 
     #[test]
-    fn units_and_groups_are_read_back_and_older_readers_and_patches_do_without_them() {
+    fn units_groups_and_facts_are_read_back_and_older_readers_and_patches_do_without_them() {
         let mut tables = tables(&[track(1, "a"), track(2, "b")]);
         tables.units.insert(TrackIdx(1), "bytes".into());
         tables.groups.insert(TrackIdx(0), "GPU".into());
+        tables.facts.insert(&TraceFact::text(Subject::Process(Id::Number(1)), "cmdline", "a -b"));
         let mut written = TablesWritten::default();
         let patches = written.advance(&Names::default(), &tables);
         assert_eq!(written.advance(&Names::default(), &tables), []);
@@ -352,6 +364,8 @@ mod tests {
         // A unit and a group that come later, and those of a track that is lost.
         tables.units.insert(TrackIdx(0), "ns".into());
         tables.groups.insert(TrackIdx(1), "CPU".into());
+        tables.facts.insert(&TraceFact::text(Subject::Process(Id::Number(1)), "cmdline", "a -c"));
+        tables.facts.insert(&TraceFact::number(Subject::Recording, "system_ram_gb", 12));
         let later = written.advance(&Names::default(), &tables);
         assert_eq!(later.len(), 1);
         let of_lost = || vec![(TrackIdx(9), "s".into())];

@@ -313,6 +313,7 @@ proto_numbers! {
     }
     fields chrome_process_descriptor = "perfetto.protos.ChromeProcessDescriptor" {
         PROCESS_TYPE = 1,
+        HOST_APP_PACKAGE_NAME = 4,
     }
     fields thread_descriptor = "perfetto.protos.ThreadDescriptor" {
         PID = 1,
@@ -330,6 +331,9 @@ proto_numbers! {
     fields process_tree_process = "perfetto.protos.ProcessTree.Process" {
         PID = 1,
         CMDLINE = 3,
+        UID = 5,
+        PROCESS_START_FROM_BOOT = 7,
+        IS_KTHREAD = 8,
     }
     fields process_tree_thread = "perfetto.protos.ProcessTree.Thread" {
         TID = 1,
@@ -353,9 +357,21 @@ proto_numbers! {
     }
     fields system_info = "perfetto.protos.SystemInfo" {
         UTSNAME = 1,
+        ANDROID_BUILD_FINGERPRINT = 2,
+        TRACING_SERVICE_VERSION = 4,
+        ANDROID_SDK_VERSION = 5,
         PAGE_SIZE = 6,
+        TIMEZONE_OFF_MINS = 7,
+        ANDROID_SOC_MODEL = 9,
+        ANDROID_HARDWARE_REVISION = 10,
+        ANDROID_STORAGE_MODEL = 11,
+        ANDROID_RAM_MODEL = 12,
+        ANDROID_DEVICE_MANUFACTURER = 14,
+        SYSTEM_RAM_BYTES = 16,
     }
     fields utsname = "perfetto.protos.Utsname" {
+        SYSNAME = 1,
+        VERSION = 2,
         RELEASE = 3,
         MACHINE = 4,
     }

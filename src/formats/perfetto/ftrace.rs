@@ -62,6 +62,8 @@ pub(super) struct SystemState {
     pub(super) allocating: FxHashMap<i64, Box<str>>,
     /// Counter names of power rails, by session and index.
     pub(super) rails: FxHashMap<(u64, u64), Box<str>>,
+    /// Time of the first trigger of the recording.
+    pub(super) first_trigger_ns: Option<i64>,
     pub(super) job_queues: DeviceQueues,
     pub(super) network: Network,
     pub(super) devices: Devices,

@@ -7,6 +7,8 @@ use super::own_fields::own_task_state_event;
 use crate::formats::linux::scheduler::{SchedulerTask, TaskChange, TaskState};
 use crate::formats::protobuf::decode::Fields;
 use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::facts::{END_TS, START_TS, Subject, TraceFact};
+use crate::model::{Id, Metadata};
 
 const HERTZ_PER_KILOHERTZ: f64 = 1000.0;
 
@@ -60,6 +62,7 @@ impl SystemEventBuilder<'_> {
         // Writers omit CPU 0, but a running thread always has a CPU.
         let cpu = cpu.or((state == TaskChange::Running).then_some(0));
         let state = TaskState::from_letters(letters).map_or(state, TaskChange::Linux);
+        self.add_lifetime(ts_ns, task.tid, state);
         let scheduler = &mut self.state.scheduler;
         scheduler.change(self.batch, (ts_ns, cpu), &task, state, self.pos);
         if enters_no_state {
@@ -68,6 +71,19 @@ impl SystemEventBuilder<'_> {
         if let Some(dur_ns) = unfinished_dur_ns {
             scheduler.lasts_to(task.tid, ts_ns.saturating_add_unsigned(dur_ns));
         }
+    }
+}
+
+impl SystemEventBuilder<'_> {
+    /// Adds the start or the end of a thread as a fact.
+    fn add_lifetime(&mut self, ts_ns: i64, tid: i64, state: TaskChange) {
+        let key = match state {
+            TaskChange::Created => START_TS,
+            TaskChange::Destroyed => END_TS,
+            _ => return,
+        };
+        let thread = Subject::Thread(Id::Number(self.pid_of(tid)), Id::Number(tid));
+        self.batch.add_metadata(Metadata::Fact { fact: Box::new(TraceFact::number(thread, key, ts_ns)) });
     }
 }
 

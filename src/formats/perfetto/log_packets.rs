@@ -12,7 +12,8 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::message::ProtoMessage as _;
 use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::Loss;
+use crate::model::facts::{Subject, TraceFact};
+use crate::model::{Loss, Metadata};
 
 /// Priorities of Android's log, by number.
 const PRIORITIES: [&str; 8] = ["", "", "verbose", "debug", "info", "warn", "error", "fatal"];
@@ -92,6 +93,11 @@ impl SystemEventBuilder<'_> {
             }
             bytes.content(trigger::TRIGGER_NAME).unwrap_or(&b"trigger"[..])
         };
+        if kind != trace_packet::CHROME_TRIGGER && self.state.first_trigger_ns.is_none_or(|first_ns| ts_ns < first_ns) {
+            self.state.first_trigger_ns = Some(ts_ns);
+            let fact = TraceFact::text(Subject::Recording, "trace_trigger", &String::from_utf8_lossy(name));
+            self.batch.add_metadata(Metadata::Fact { fact: Box::new(fact) });
+        }
         self.push_message(ts_ns, track, name, None);
     }
 

@@ -28,6 +28,7 @@ mod emit;
 mod etw;
 mod event_args;
 mod event_builder;
+mod facts;
 pub(crate) mod fields;
 mod frame_timeline;
 mod ftrace;

@@ -10,6 +10,7 @@ use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors;
 use super::emit::{EmitBatch, emit_if_full, take_batch};
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
+use super::facts::facts;
 use super::fields::trace_packet;
 use super::ftrace::{SystemEventBuilder, SystemState};
 use super::groups::track_groups;
@@ -318,13 +319,17 @@ impl Decoder {
         if fields.is_broken {
             self.batch.lose(Loss::BadRecord, pos);
         }
-        if *self.machine.get_or_insert(rare.machine) != rare.machine && !self.has_machines {
+        let is_of_first_machine = *self.machine.get_or_insert(rare.machine) == rare.machine;
+        if !is_of_first_machine && !self.has_machines {
             self.has_machines = true;
             self.batch.losses().add_because(MACHINES, Loss::IgnoredMetadata, pos);
         }
         // Descriptors do not depend on earlier packets.
         if descriptors::is_description(fields.kind) {
             self.tracks.describe(fields.kind, data, pos, &mut self.batch);
+            if is_of_first_machine {
+                self.batch.extend_metadata(facts(fields.kind, data, fields.sequence, &mut self.clocks));
+            }
         }
         let Some(row) = self.sequences.sequence_row(fields.sequence) else {
             self.batch.lose(Loss::OverLimit, pos);

@@ -239,6 +239,7 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
         Metadata::CounterUnit { key, .. } => format!("unit {key:?}"),
         Metadata::TrackGroup { key, .. } => format!("group {key:?}"),
         Metadata::Utc { .. } => "utc".to_owned(),
+        Metadata::Fact { fact } => format!("fact {:?} {}", fact.subject, fact.key),
         Metadata::Module { module } => format!("module {module:?}"),
         Metadata::Unwound { module } => format!("unwound {module:?}"),
     };

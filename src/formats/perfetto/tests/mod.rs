@@ -4,6 +4,7 @@ mod bad_input;
 mod devices;
 mod encode;
 mod events;
+mod facts;
 mod group_levels;
 mod groups;
 mod kernel;
