@@ -10,19 +10,22 @@ import sqlite3
 import sys
 
 TABLES = {
-    "process": "upid id pid name arg_set_id",
-    "thread": "utid id tid name upid is_main_thread arg_set_id",
-    "every_track": "id name type utid upid cpu parent_id source_arg_set_id unit is_counter",
+    "process": "upid id pid name start_ts end_ts uid cmdline arg_set_id machine_id",
+    "thread": "utid id tid name upid start_ts end_ts is_main_thread arg_set_id machine_id",
+    "every_track": "id name type utid upid cpu parent_id source_arg_set_id dimension_arg_set_id unit is_counter machine_id",
     "slice": "id slice_id ts dur name category cat track_id depth parent_id thread_ts thread_dur arg_set_id",
-    "counter": "ts track_id value",
+    "counter": "id ts track_id value arg_set_id",
     "flow": "slice_out slice_in",
-    "thread_state": "ts dur cpu utid state io_wait blocked_function",
-    "stats": "name value severity",
+    "sched": "ts dur cpu ucpu utid end_state priority",
+    "thread_state": "ts dur cpu ucpu utid state io_wait blocked_function waker_utid waker_id irq_context",
+    "cpu": "ucpu cpu cluster_id processor capacity machine_id arg_set_id",
+    "stats": "name idx value severity source description machine_id trace_id",
+    "metadata": "name key_type int_value str_value machine_id trace_id",
     "_trace_import_logs": "ts severity name arg_set_id",
     "args": "id arg_set_id key flat_key string_value int_value real_value value_type display_value",
 }
 
-TRACK = "id, name, type, parent_id, source_arg_set_id"
+TRACK = "id, name, type, parent_id, source_arg_set_id, dimension_arg_set_id, machine_id"
 SLICE = "slice.id, slice.ts, slice.dur, slice.category, slice.name, slice.track_id, slice.depth, slice.arg_set_id"
 VIEWS = {
     "track": f"SELECT {TRACK} FROM every_track",
@@ -31,6 +34,12 @@ VIEWS = {
     "cpu_track": f"SELECT {TRACK}, cpu FROM every_track WHERE cpu IS NOT NULL AND NOT is_counter",
     "counter_track": f"SELECT {TRACK}, unit FROM every_track WHERE is_counter",
     "process_counter_track": f"SELECT {TRACK}, unit, upid FROM every_track WHERE is_counter AND upid IS NOT NULL",
+    "thread_counter_track": f"SELECT {TRACK}, unit, utid FROM every_track WHERE is_counter AND utid IS NOT NULL",
+    "cpu_counter_track": f"SELECT {TRACK}, unit, cpu FROM every_track WHERE is_counter AND cpu IS NOT NULL",
+    "slices": "SELECT * FROM slice",
+    "counters": "SELECT counter.*, name, unit FROM counter JOIN every_track ON track_id = every_track.id",
+    "trace_bounds": "SELECT min(ts) AS start_ts, max(ts + max(dur, 0)) AS end_ts FROM slice",
+    "sched_slice": "SELECT * FROM sched",
     "thread_slice": f"""SELECT {SLICE}, thread.name AS thread_name, utid, tid, process.name AS process_name, upid, pid
         FROM thread_track JOIN thread USING (utid) LEFT JOIN process USING (upid)
         JOIN slice ON slice.track_id = thread_track.id""",
@@ -44,7 +53,7 @@ class Answers:
     """The tables of one dump."""
 
     def __init__(self, strip):
-        self.db, self.strip, self.sets = sqlite3.connect(":memory:"), strip, 0
+        self.db, self.strip, self.sets, self.counters = sqlite3.connect(":memory:"), strip, 0, 0
         for name, columns in TABLES.items():
             columns = columns.replace(" ", ", ").replace("id,", "id INTEGER PRIMARY KEY,", columns.startswith("id "))
             self.db.execute(f"CREATE TABLE {name} ({columns})")
@@ -84,29 +93,45 @@ class Answers:
         get = line.get
         match line["t"]:
             case "process":
-                self.insert("process", upid=get("upid"), id=get("upid"), pid=get("pid"), name=get("name"), arg_set_id=args)
+                self.insert("process", upid=get("upid"), id=get("upid"), pid=get("pid"), name=get("name"),
+                            start_ts=get("start_ts"), end_ts=get("end_ts"), uid=get("uid"), cmdline=get("cmdline"),
+                            arg_set_id=args, machine_id=0)
             case "thread":
                 self.insert("thread", utid=get("utid"), id=get("utid"), tid=get("tid"), name=get("name"),
-                            upid=get("upid"), is_main_thread=get("main"), arg_set_id=args)
+                            upid=get("upid"), start_ts=get("start_ts"), end_ts=get("end_ts"),
+                            is_main_thread=get("main"), arg_set_id=args, machine_id=0)
             case "track":
                 self.insert("every_track", id=get("id"), name=get("name"), type=get("type"), utid=get("utid"),
                             upid=get("upid"), cpu=get("cpu"), parent_id=get("parent"), source_arg_set_id=args,
-                            unit=get("unit"), is_counter=get("counter"))
+                            unit=get("unit"), is_counter=get("counter"), machine_id=0)
             case "slice":
                 self.insert("slice", id=get("id"), slice_id=get("id"), ts=get("ts"), dur=get("dur"), name=get("name"),
                             category=get("cat"), cat=get("cat"), track_id=get("track"), depth=get("depth"),
                             parent_id=get("parent"), thread_ts=get("thread_ts"), thread_dur=get("thread_dur"),
                             arg_set_id=args)
             case "counter":
-                self.insert("counter", ts=get("ts"), track_id=get("track"), value=get("value"))
+                self.insert("counter", id=self.counters, ts=get("ts"), track_id=get("track"), value=get("value"),
+                            arg_set_id=args)
+                self.counters += 1
             case "flow":
                 self.insert("flow", slice_out=get("out"), slice_in=get("in"))
             case "thread_state":
-                self.insert("thread_state", ts=get("ts"), dur=get("dur"), cpu=get("cpu"), utid=get("utid"),
-                            state=get("state"), io_wait=get("io_wait"), blocked_function=get("blocked_function"))
+                self.insert("thread_state", ts=get("ts"), dur=get("dur"), cpu=get("cpu"), ucpu=get("ucpu"),
+                            utid=get("utid"), state=get("state"), io_wait=get("io_wait"),
+                            blocked_function=get("blocked_function"), waker_utid=get("waker_utid"))
+            case "sched":
+                self.insert("sched", ts=get("ts"), dur=get("dur"), cpu=get("cpu"), ucpu=get("cpu"), utid=get("utid"),
+                            end_state=get("end_state"), priority=get("priority"))
+            case "cpu":
+                self.insert("cpu", ucpu=get("ucpu"), cpu=get("cpu"), machine_id=0)
+            case "stat":
+                self.insert("stats", name=get("name"), value=get("value"))
+            case "metadata":
+                self.insert("metadata", name=get("name"), str_value=get("str"), int_value=get("int"))
 
     def ask(self, query):
-        query = re.sub(r"INCLUDE\s+PERFETTO\s+MODULE\s+[\w.]+\s*;", "", query)
+        query = re.sub(r"INCLUDE\s+PERFETTO\s+MODULE\s+[\w.*]+\s*;", "", query)
+        query = re.sub(r"CREATE\s+PERFETTO\s+(TABLE|VIEW)", r"CREATE \1", query)
         answer, part = None, ""
         for piece in re.split("(;)", query):
             part += piece
