@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::descriptors::{Descriptor, Descriptors, PARENTS_MAX};
 use super::tracks::{PerfettoTracks, TrackNumber};
-use crate::model::{GROUP_LEVELS_MAX, GroupPath, Id, Metadata, TrackKey, TrackKind};
+use crate::model::{GROUP_LEVELS_MAX, GroupPath, Id, TrackKey, TrackKind};
 
 /// Name of the group of counters, queues and messages of GPUs.
 const GPU_GROUP: &str = "GPU";
@@ -76,7 +76,7 @@ struct Lineage<'d> {
 
 /// Returns the groups of tracks. A track that is a parent of others is in its own group. `used` are the
 /// [`PerfettoTracks::children`].
-pub(super) fn track_groups(tracks: &PerfettoTracks, used: &[(u64, TrackNumber)]) -> Vec<Metadata> {
+pub(super) fn track_groups(tracks: &PerfettoTracks, used: &[(u64, TrackNumber)]) -> Vec<(TrackNumber, Arc<str>)> {
     let described = tracks.descriptors();
     let (mut nested, mut nodes) = (Vec::new(), Nodes::default());
     for &(uuid, track) in used {
@@ -84,18 +84,18 @@ pub(super) fn track_groups(tracks: &PerfettoTracks, used: &[(u64, TrackNumber)])
         // Spans of unnamed tracks share rows by their own names, also with those below another parent.
         let lineage = lineage(uuid, described, key.kind).filter(|_| !key.name.is_empty());
         let Some(lineage) = lineage else { continue };
-        nested.push((key, nodes.add(key, &lineage)));
+        nested.push((track, nodes.add(key, &lineage)));
     }
     // The parents of a track take precedence over its name, so they come last.
-    let of_device = tracks.global_tracks().filter_map(|(key, is_of_gpu)| {
-        let group = if is_of_gpu { GPU_GROUP } else { device_of(&key.name)? };
-        Some(Metadata::TrackGroup { key: key.clone(), group: group.into() })
+    let of_device = tracks.global_tracks().filter_map(|(track, is_of_gpu)| {
+        let group = if is_of_gpu { GPU_GROUP } else { device_of(&tracks.key(track).name)? };
+        Some((track, group.into()))
     });
     let mut paths: FxHashMap<u32, Arc<str>> = FxHashMap::default();
-    let of_parent = nested.into_iter().filter_map(|(key, node)| {
+    let of_parent = nested.into_iter().filter_map(|(track, node)| {
         let group = nodes.group_at(node)?;
         let path = paths.entry(group).or_insert_with(|| nodes.path(group));
-        Some(Metadata::TrackGroup { key: key.clone(), group: Arc::clone(path) })
+        Some((track, Arc::clone(path)))
     });
     of_device.chain(of_parent).collect()
 }

@@ -511,12 +511,23 @@ impl Decoder {
         SystemEventBuilder { state, clocks, tracks, batch, texts, sequence, pos }
     }
 
+    fn add_metadata(&mut self, metadata: Metadata, emit: EmitBatch<'_>) -> Result<(), ReadError> {
+        self.batch.add_metadata(metadata);
+        emit_if_full(&mut self.batch, &mut self.tracks, emit)
+    }
+
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {
         self.system_events(0, None, SourcePos::Offset(0)).finish(emit)?;
         self.batch.losses().merge(losses);
         let children = self.tracks.children();
-        self.batch.extend_metadata(sort_indices(&self.tracks, &children));
-        self.batch.extend_metadata(track_groups(&self.tracks, &children));
+        let (indices, groups) = (sort_indices(&self.tracks, &children), track_groups(&self.tracks, &children));
+        drop(children);
+        for (track, sort_index) in indices {
+            self.add_metadata(Metadata::TrackSortIndex { key: self.tracks.key(track).clone(), sort_index }, emit)?;
+        }
+        for (track, group) in groups {
+            self.add_metadata(Metadata::TrackGroup { key: self.tracks.key(track).clone(), group }, emit)?;
+        }
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
             self.batch.add_metadata(Metadata::Utc { offset_ns });
         }

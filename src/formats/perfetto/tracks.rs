@@ -200,12 +200,12 @@ impl PerfettoTracks {
     }
 
     /// Returns the async tracks and counters without a process, and whether they belong to a GPU.
-    pub(super) fn global_tracks(&self) -> impl Iterator<Item = (&TrackKey, bool)> {
+    pub(super) fn global_tracks(&self) -> impl Iterator<Item = (TrackNumber, bool)> {
         let is_global = |key: &TrackKey| {
             key.pid == Id::None && key.tid == Id::None && matches!(key.kind, TrackKind::Async | TrackKind::Counter)
         };
         let all = (0..).map(TrackNumber).zip(&self.keys).filter(move |(_, key)| is_global(key));
-        all.map(|(track, key)| (key, self.of_gpu.contains(&track)))
+        all.map(|(track, _)| (track, self.of_gpu.contains(&track)))
     }
 
     /// Marks a counter or a queue as part of a GPU.

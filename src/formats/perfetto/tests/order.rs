@@ -116,3 +116,63 @@ fn a_cycle_of_ordered_parents_ends() {
     let reading = read([below(2, 3, "x", 3, 1), below(3, 2, "y", 3, 1), event(1, 1, 2, "a")]);
     assert_eq!(ordered_names(&reading).len(), 1);
 }
+
+/// A track of the property below. Its uuid is its position and [`FIRST_UUID`].
+#[derive(Debug, Clone)]
+struct AnyTrack {
+    /// A parent before it, if there is one at this distance.
+    distance: usize,
+    order: u64,
+    rank: u64,
+    letter: char,
+}
+
+const FIRST_UUID: u64 = 10;
+
+fn any_track() -> impl proptest::strategy::Strategy<Value = AnyTrack> {
+    use proptest::strategy::Strategy as _;
+    let fields = (1..9usize, 0..4u64, 0..3u64, proptest::char::range('a', 'c'));
+    fields.prop_map(|(distance, order, rank, letter)| AnyTrack { distance, order, rank, letter })
+}
+
+/// Returns the tracks below the process from the outermost to this one, each with the child order of its parent.
+fn lineage(tracks: &[AnyTrack], row: usize) -> Vec<(usize, u64)> {
+    let Some(parent) = row.checked_sub(tracks[row].distance) else { return vec![(row, 3)] };
+    let mut rows = lineage(tracks, parent);
+    rows.push((row, tracks[parent].order));
+    rows
+}
+
+proptest::proptest! {
+    #[test]
+    fn tracks_are_sorted_as_by_their_whole_paths(
+        tracks in proptest::collection::vec(any_track(), 1..14),
+        used in proptest::collection::vec(0..14usize, 1..14),
+    ) {
+        let mut used: Vec<usize> = used.into_iter().filter(|&row| row < tracks.len()).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        used.retain(|&row| seen.insert(row));
+        let mut packets = vec![process(1, 50, "app"), orders(1, 3)];
+        let uuid = |row: usize| FIRST_UUID + row as u64;
+        for (row, track) in tracks.iter().enumerate() {
+            let parent = row.checked_sub(track.distance).map_or(1, uuid);
+            packets.push(below(uuid(row), parent, &format!("{}{row}", track.letter), track.order, track.rank));
+        }
+        packets.extend(used.iter().zip(1..).map(|(&row, ts_ns)| event(ts_ns, 1, uuid(row), "a")));
+        let appeared = |row| used.iter().position(|&one| lineage(&tracks, one).iter().any(|&(above, _)| above == row));
+        let path = |row| {
+            let steps = lineage(&tracks, row).into_iter().map(|(row, order)| {
+                let rank = if order == 3 { tracks[row].rank } else { 0 };
+                let name = if order == 1 { format!("{}{row}", tracks[row].letter) } else { String::new() };
+                (rank, name, appeared(row))
+            });
+            steps.collect::<Vec<_>>()
+        };
+        let mut expected = used.clone();
+        expected.sort_by_key(|&row| path(row));
+        let reading = read(packets);
+        let row = |name: &str| name.rsplit(" / ").next().and_then(|last| last[1..].parse::<usize>().ok());
+        let sorted: Vec<_> = ordered_names(&reading).iter().filter_map(|(_, name)| row(name)).collect();
+        proptest::prop_assert_eq!(sorted, expected);
+    }
+}
