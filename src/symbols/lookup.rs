@@ -10,10 +10,11 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::locate::Locator;
+use super::module_names::ModuleNames;
 use super::names::FunctionName;
 use super::paths::real_folder;
 use super::recorders::recorders;
-use super::resolve::{ModuleNames, resolve};
+use super::resolve::resolve;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::base::similar::nearest;

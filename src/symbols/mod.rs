@@ -9,10 +9,10 @@
 //! information within the limits of `fuel`. `separate` and `split` handle files that a file names, and `xz` an embedded
 //! table. `functions` reads the symbol table, with the stubs of `plt`. `go_lines`, `go_inlined` and `go_module` read
 //! the tables of Go programs, and `kallsyms` the symbols of the kernel. `jit` names JIT-compiled code, by the
-//! functions that `perf_map` and `jit_dump` list, in ranges of `latest`. `texts` demangles names; `cache` stores names by build-id. `resolve` resolves one
-//! module, with the files that `search` finds, and `lookup` all modules of a trace, each with its `recorders`; `report`
-//! lists what is missing. `code` lists one function with its samples, as instructions and as source lines read by
-//! `sources`. `unwind` finds the callers in recorded stack bytes.
+//! functions that `perf_map` and `jit_dump` list, in ranges of `latest`. `texts` demangles names; `cache` stores names
+//! by build-id. `resolve` resolves one module to `module_names`, with the files that `search` finds, and `lookup` all
+//! modules of a trace, each with its `recorders`; `report` lists what is missing. `code` lists one function with its
+//! samples, as instructions and as source lines read by `sources`. `unwind` finds the callers in recorded stack bytes.
 
 mod archive;
 pub(crate) mod below;
@@ -32,6 +32,7 @@ mod kallsyms;
 mod latest;
 pub(crate) mod locate;
 pub(crate) mod lookup;
+pub(crate) mod module_names;
 pub(crate) mod names;
 mod paths;
 mod perf_map;
