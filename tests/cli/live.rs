@@ -3,8 +3,10 @@
 
 mod awaited_file;
 mod binary_recordings;
+mod clocks;
 mod files;
 mod import_issues;
+mod killed;
 mod late_events;
 mod overwritten_end;
 mod recorded_sources;
@@ -16,8 +18,6 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -218,57 +218,6 @@ fn several_sources_are_put_on_one_timeline_in_order() {
     assert_eq!((of_first, of_later), (100, 100), "{found}");
 }
 
-/// A clock since boot beside the time of day, and two clocks with a common sync.
-#[test]
-fn sources_are_on_one_clock_as_files_are() {
-    let folder = folder();
-    let write = |name: &str, text: String| {
-        let path = folder.path().join(name);
-        fs::write(&path, text).expect("written");
-        path
-    };
-    let spans = |first_us: u64| {
-        let span = |us| format!(r#"{{"ph":"X","name":"s{us}","pid":1,"tid":1,"ts":{us},"dur":10}}"#);
-        (0..5).map(|number| span(first_us + 100 * number)).collect::<Vec<_>>().join(",")
-    };
-    let since_boot = write(
-        "boot.json",
-        format!(r#"{{"baseTimeNanoseconds":1795166531000000000,"traceEvents":[{}]}}"#, spans(1_000_000)),
-    );
-    let call = |number| format!("7 1795166532.{:06} read(3) = 0 <0.000010>\n", 100 * number);
-    let of_day = write("day.txt", (0..5).map(call).collect());
-    let sync =
-        |us: u64| format!(r#"{{"ph":"c","name":"clock_sync","pid":1,"tid":1,"ts":{us},"args":{{"sync_id":"a"}}}}"#);
-    let [one, two] = [("one.json", 1000), ("two.json", 6_000_000)]
-        .map(|(name, us)| write(name, format!("[{},{}]", sync(us), spans(us + 50))));
-    for (pair, is_moved) in [([&since_boot, &of_day], true), ([&one, &two], true), ([&one, &one], false)] {
-        let [first, second] = pair.map(|path| text(path));
-        let sorted = slices(&longspan(&["dump", first, second, "--no-cache"]).done());
-        // The second source begins first.
-        let (pipe, out) = (fifo(folder.path(), "pipe"), folder.path().join("out.longspan"));
-        for command in [&["tail", "--format", "jsonl"][..], &["record", "--keep", "1GB", "-o", text(&out)]] {
-            let args = [command, &[text(&pipe), "-"]].concat();
-            let mut child = crate::harness::command(&args);
-            let mut child = child.stdin(File::open(second).expect("there")).spawn().expect("it starts");
-            std::thread::sleep(Duration::from_millis(100));
-            fs::write(&pipe, fs::read(first).expect("there")).expect("read");
-            let (mut printed, mut message) = (String::new(), String::new());
-            child.stdout.take().expect("a pipe").read_to_string(&mut printed).expect("text");
-            child.stderr.take().expect("a pipe").read_to_string(&mut message).expect("text");
-            assert_eq!(wait(&mut child, &args), Some(0), "{message}");
-            let live =
-                if command[0] == "tail" { printed } else { longspan(&["dump", text(&out), "--no-cache"]).done() };
-            let mut found = slices(&live);
-            found.sort();
-            let mut expected = sorted.clone();
-            expected.sort();
-            assert_eq!(found, expected, "{args:?}");
-            assert_eq!(message.contains(" is moved by "), is_moved, "{args:?}: {message}");
-        }
-        fs::remove_file(&pipe).expect("there");
-    }
-}
-
 #[test]
 fn the_output_of_a_command_is_read_and_its_failure_is_reported() {
     let line = "echo '7 1795166531.000001 read(3) = 0 <0.000010>'; echo '7 1795166531.000002 wri'";
@@ -426,64 +375,6 @@ fn a_recording_without_disk_space_for_the_sort_reports_it_and_keeps_all_events()
     let expected = ["status", "1", "out.longspan.spool", &rows.to_string()];
     assert_eq!(printed.split_whitespace().collect::<Vec<_>>(), expected, "{stderr}");
     assert!(stderr.contains("it is not sorted") && stderr.contains("all received data is kept"), "{stderr}");
-}
-
-/// Five random moments, or 100 with `LONGSPAN_LONG_TESTS`, also before the first event.
-#[test]
-fn a_killed_recording_has_all_events_that_were_counted() {
-    let folder = folder();
-    let (rounds, latest_ms): (u64, u64) =
-        if std::env::var_os("LONGSPAN_LONG_TESTS").is_some() { (100, 2000) } else { (5, 300) };
-    for round in 0..rounds {
-        let (pipe, out) =
-            (fifo(folder.path(), &format!("pipe{round}")), folder.path().join(format!("{round}.longspan")));
-        let args = ["record", text(&pipe), "-o", text(&out), "--progress", "always"];
-        let mut child = command(&args).spawn().expect("it starts");
-        let lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        let writer = std::thread::spawn(move || {
-            let mut file = File::options().write(true).open(pipe).expect("the other end");
-            writeln!(file, "[").ok();
-            for span in 0..u64::MAX {
-                let record = format!("{{\"name\":\"a\",\"ph\":\"X\",\"ts\":{span},\"dur\":1,\"pid\":1,\"tid\":1}},\n");
-                if file.write_all(record.as_bytes()).is_err() {
-                    return;
-                }
-                if span % 100 == 0 {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-            }
-        });
-        let counted = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&counted);
-        let reader = std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                let number = line.strip_prefix("Recording ").and_then(|rest| rest.split(' ').next());
-                let scale = if line.contains(" krows,") { 1000.0 } else { 1.0 };
-                // The last of three digits is rounded.
-                let rows =
-                    number.and_then(|number| number.parse().ok()).map_or(0.0, |number: f64| number * scale * 0.99);
-                count.fetch_max(rows as usize, Ordering::SeqCst);
-            }
-        });
-        if round % 4 != 3 {
-            wait_until(|| counted.load(Ordering::SeqCst) > 0);
-        }
-        // A random number of the round: the finaliser of SplitMix64.
-        let mixed = (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64);
-        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        std::thread::sleep(Duration::from_millis((mixed ^ mixed >> 27) % latest_ms));
-        let counted = counted.load(Ordering::SeqCst);
-        child.kill().expect("killed");
-        child.wait().expect("a child");
-        reader.join().expect("it ends");
-        let spool = folder.path().join(format!("{round}.longspan.spool"));
-        assert!(!out.exists());
-        if counted > 0 {
-            let found = longspan(&["spans", text(&spool), "--no-cache"]).done().lines().count() - 1;
-            assert!(found >= counted, "round {round}: {found} of {counted}");
-            writer.join().expect("it ends");
-        }
-    }
 }
 
 /// In a terminal, Ctrl+C also reaches the recorded program, but output and other signals do not.

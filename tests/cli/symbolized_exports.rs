@@ -137,6 +137,9 @@ fn stacks_of_perfetto(output: &Path) -> Vec<Vec<Frame>> {
     samples
 }
 
+/// Reads the stacks of all samples of an export.
+type Reader = fn(&Path) -> Vec<Vec<Frame>>;
+
 #[test]
 fn symbolized_exports_have_the_source_line_of_each_frame() {
     let folder = folder();
@@ -146,7 +149,6 @@ fn symbolized_exports_have_the_source_line_of_each_frame() {
     let at = |function: &str, line| (function.to_owned(), Some((source.clone(), line)));
     let whole = vec![at("inner", 2), at("outer", 3), at("main", 4)];
     let expected = [whole.clone(), whole, vec![("libmissing.so+0x40".to_owned(), None), at("main", 4)]];
-    type Reader = fn(&Path) -> Vec<Vec<Frame>>;
     let readers: [(&str, Reader); 3] =
         [("out.json", stacks_of_json), ("out.pftrace", stacks_of_perfetto), ("out.parquet", stacks_of_parquet)];
     for (output, stacks_of) in readers {

@@ -1,5 +1,5 @@
-//! Traces and exports in the engine of Perfetto's user interface: the same slices and runs of threads to the nanosecond,
-//! and the same flows.
+//! Traces and exports in the engine of Perfetto's user interface: the same slices and runs of threads to the
+//! nanosecond, and the same flows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

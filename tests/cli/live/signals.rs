@@ -118,5 +118,5 @@ fn a_delay_that_does_not_fit_into_memory_holds_up_neither_ctrl_c_nor_the_end_of_
     let printed = tail.stdin(File::open(&json).expect("there")).output().expect("it ends");
     let message = String::from_utf8_lossy(&printed.stderr);
     assert!(printed.status.success() && message.contains("the delay needs more memory"), "{message}");
-    assert_eq!(printed.stdout.iter().filter(|&&byte| byte == b'\n').count(), 40_000);
+    assert_eq!(String::from_utf8_lossy(&printed.stdout).lines().count(), 40_000);
 }
