@@ -1,5 +1,5 @@
-//! The call stacks of an export. The overlay of symbols merges the lines of a function, as flame graphs do; formats with
-//! source lines have a frame per line.
+//! The call stacks of an export. The overlay of symbols merges the lines of a function, as flame graphs do; formats
+//! with source lines have a frame per line.
 
 use std::borrow::Cow;
 

@@ -78,8 +78,8 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     }
 }
 
-/// Returns whether the beginning of a trace, in a file, has no supported format, however it continues: it must be longer
-/// than any head that a format is recognised by. False if it cannot be read.
+/// Returns whether the beginning of a trace, in a file, has no supported format, however it continues: it must be
+/// longer than any head that a format is recognised by. False if it cannot be read.
 pub(crate) fn is_refused(beginning: &Path) -> bool {
     let source = Source::open(beginning, &ReadContext::default());
     let format = source.and_then(|mut source| recognise_source(FORMATS, &mut source));

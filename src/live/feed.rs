@@ -96,7 +96,7 @@ pub(crate) enum FeedItem {
     /// New tracks, in stream order.
     Tracks(Vec<Arc<TrackKey>>),
     Metadata(Vec<Metadata>),
-    /// What its trace states about its clock, before the events of the same batch.
+    /// Clock syncs and the time of day of the trace, before the events of the same batch.
     Clock(ClockSyncs),
     /// Events with their ordering times, sorted by these.
     Events(Vec<(i64, LiveEvent)>),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::base::units::signed_time_text;
 use crate::formats::multi::clock_sync::{Alignment, ClockSyncs, KnownSyncs};
 
-/// Time after the start in which sources wait for the clocks of the sources before them. A trace states its clock in its
-/// first batch.
+/// Time after the start in which sources wait for the clocks of the sources before them. A trace states its clock in
+/// its first batch.
 pub(super) const CLOCK_WAIT: Duration = Duration::from_millis(500);
 
 /// The clock of one source.

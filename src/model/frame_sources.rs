@@ -12,7 +12,7 @@ pub(crate) struct FrameSources<'a> {
 
 /// A line of a source file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SourceLine<'a> {
+pub(crate) struct FrameSource<'a> {
     /// Index of the file in [`FrameSources::files`].
     pub(crate) file_row: u32,
     pub(crate) file: &'a str,
@@ -24,9 +24,9 @@ impl<'a> FrameSources<'a> {
     pub(crate) const NONE: &'static FrameSources<'static> = &FrameSources { files: &[], lines: Vec::new() };
 
     /// Returns the source line of the innermost frame of a stack; `None` if its file is unknown.
-    pub(crate) fn get(&self, stack: StackIdx) -> Option<SourceLine<'a>> {
+    pub(crate) fn get(&self, stack: StackIdx) -> Option<FrameSource<'a>> {
         let &(file_row, line) = self.lines.get(stack.index())?;
         let file = self.files.get(file_row as usize).filter(|file| !file.is_empty())?;
-        Some(SourceLine { file_row, file, line })
+        Some(FrameSource { file_row, file, line })
     }
 }

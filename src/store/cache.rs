@@ -132,8 +132,8 @@ impl Cache {
         &self.folder
     }
 
-    /// Returns the cached store of a trace if it is intact. Removes a damaged one, and anything else of its name: opening
-    /// a pipe would wait for ever, and a link may lead to a file that another program changes.
+    /// Returns the cached store of a trace if it is intact. Removes a damaged one, and anything else of its name:
+    /// opening a pipe would wait for ever, and a link may lead to a file that another program changes.
     #[must_use]
     pub(crate) fn get(&self, key: &CacheKey) -> Option<Store> {
         let path = self.path_of(key);

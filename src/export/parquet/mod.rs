@@ -8,7 +8,7 @@
 //! | `counters.parquet` | a counter value | `ts` |
 //! | `flows.parquet` | a flow point: start, step or end | `ts` |
 //! | `samples.parquet` | a sampled call stack, by its `stack_id` | `ts` |
-//! | `stacks.parquet` | a frame and its caller `parent_id`, null for an outermost frame; `file` and `line` if known | `stack_id` |
+//! | `stacks.parquet` | a frame with its `file` and `line`, and its caller `parent_id` (null for none) | `stack_id` |
 //! | `tracks.parquet` | a track, by the `track_id` of the other tables | `track_id` |
 //! | `losses.parquet` | a kind of loss | |
 //!

@@ -7,7 +7,7 @@ use super::fields::{callstack, frame, interned_data, interned_string, mapping};
 use super::own_fields::own_mapping;
 use crate::formats::output::modules::ModulesByCategory;
 use crate::formats::protobuf::encode::{push_bytes, push_message, push_number};
-use crate::model::frame_sources::{FrameSources, SourceLine};
+use crate::model::frame_sources::{FrameSource, FrameSources};
 use crate::model::modules::address_of;
 use crate::model::{Module, NameIdx, Names, StackIdx, Stacks};
 
@@ -107,7 +107,7 @@ impl<'a> InternedStacks<'a> {
     }
 
     /// Returns the iid of the path of a source file, after adding it if it is new.
-    fn intern_source(&mut self, source: SourceLine<'_>, interned: &mut Vec<u8>) -> u64 {
+    fn intern_source(&mut self, source: FrameSource<'_>, interned: &mut Vec<u8>) -> u64 {
         let iid = u64::from(source.file_row) + 1;
         if let Some(is_sourced) = self.sourced.get_mut(source.file_row as usize)
             && !std::mem::replace(is_sourced, true)

@@ -1,7 +1,7 @@
 //! Receives requests of OpenTelemetry exporters over HTTP, from this machine only: JSON and protobuf, compressed or
 //! not. Refuses other host names, pages in browsers, gRPC (with a hint to the user), and other users of this machine if
-//! the kernel identifies them. Accepts and discards metrics and logs, which instrumented programs send to the same port:
-//! they print an error for each refused request.
+//! the kernel identifies them. Accepts and discards metrics and logs, which instrumented programs send to the same
+//! port: they print an error for each refused request.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};

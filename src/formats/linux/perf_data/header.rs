@@ -5,7 +5,7 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 
 use super::fields::{Tracepoints, cut_name};
-use super::wire::{Attr, MAGIC, attr_type};
+use super::wire::{Attr, MAGIC, MONOTONIC_CLOCK, attr_type};
 use crate::base::bytes::ByteCursor;
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
@@ -246,7 +246,7 @@ impl PerfHeader {
 
     /// Returns whether times are of the monotonic clock.
     pub(super) fn has_monotonic_clock(&self) -> bool {
-        self.attrs.iter().any(|attr| attr.has_monotonic_clock)
+        self.attrs.iter().any(|attr| attr.clock == Some(MONOTONIC_CLOCK))
     }
 
     /// Returns the attribute of the event that a record belongs to.

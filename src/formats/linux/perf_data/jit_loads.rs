@@ -1,6 +1,6 @@
-//! Code that processes compiled at run time and dumped (`jit-PID.dump`). Each load or move becomes a mapping of the dump
-//! at its time, as `perf inject --jit` does, so that an address means the function that was there. The naive way names
-//! an address by the last function that was there.
+//! Code that processes compiled at run time and dumped (`jit-PID.dump`). Each load or move becomes a mapping of the
+//! dump at its time, as `perf inject --jit` does, so that an address means the function that was there. The naive way
+//! names an address by the last function that was there.
 //!
 //! Dumps have times of the monotonic clock, as recordings of `perf record -k mono` do. Others are left to the look-up
 //! of names.

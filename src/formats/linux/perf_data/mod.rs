@@ -8,8 +8,8 @@
 //! needs the mappings of its time.
 //!
 //! `wire` parses records, `header` the sections before and after them, `fields` tracepoint fields. `maps` tracks
-//! mappings, `modules` identifies their files, `raw_stacks` unwinds stack dumps, `jit_loads` maps JIT-compiled code. `rounds` sorts records, `events`
-//! converts them, `read` drives the reading.
+//! mappings, `modules` identifies their files, `raw_stacks` unwinds stack dumps, `jit_loads` maps JIT-compiled code.
+//! `rounds` sorts records, `events` converts them, `read` drives the reading.
 
 mod counts;
 mod events;

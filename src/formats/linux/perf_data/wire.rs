@@ -62,7 +62,7 @@ const STARTS_WITH_COMMAND: u64 = 1 << 12;
 const USES_CLOCK: u64 = 1 << 25;
 
 /// `CLOCK_MONOTONIC`.
-const MONOTONIC_CLOCK: u64 = 1;
+pub(super) const MONOTONIC_CLOCK: u64 = 1;
 
 /// Attribute flag: all records of the event, not only samples, have time and ids.
 const SAMPLE_ID_ALL: u64 = 1 << 18;
@@ -117,8 +117,8 @@ pub(super) struct Attr {
     pub(super) registers: u64,
     /// Whether other records than samples also have time and ids.
     pub(super) has_sample_id: bool,
-    /// Whether times are of the monotonic clock, as with `-k mono`.
-    pub(super) has_monotonic_clock: bool,
+    /// Clock of its times (`clockid`, as with `-k mono`); `None` for perf's own.
+    pub(super) clock: Option<u64>,
     /// Whether only the threads of one command were recorded.
     pub(super) is_of_command: bool,
     /// Whether child threads are recorded, with counters of their own under the same ids.
@@ -139,7 +139,7 @@ impl Attr {
         let late = |at: usize| bytes.get(at..).and_then(|bytes| ByteCursor(bytes).u64()).unwrap_or(0);
         let (branches, registers) = (late(72), late(80));
         // The upper half; the lower one is the size of stack dumps.
-        let has_monotonic_clock = flags & USES_CLOCK != 0 && late(88) >> 32 == MONOTONIC_CLOCK;
+        let clock = Some(late(88) >> 32).filter(|_| flags & USES_CLOCK != 0);
         let has_sample_id = flags & SAMPLE_ID_ALL != 0;
         let period = Some(period).filter(|&period| period > 0 && flags & IS_FREQUENCY == 0);
         let is_of_command = flags & STARTS_WITH_COMMAND != 0;
@@ -153,7 +153,7 @@ impl Attr {
             branches,
             registers,
             has_sample_id,
-            has_monotonic_clock,
+            clock,
             is_of_command,
             is_inherited,
             name,
