@@ -104,7 +104,11 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Prints the parser's response: a help text, the version or a usage error.
 fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
-    match messages::answer(answer, words) {
+    let answered = messages::answer(answer, words);
+    if answer.use_stderr() {
+        mistyped::question_about(words).into_iter().for_each(|question| show(&format!("longspan: {question}\n")));
+    }
+    match answered {
         // A usage error is written to stderr, so a failure to write it could not be reported there.
         _ if answer.use_stderr() => ExitCode::from(WRONG_USAGE),
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
