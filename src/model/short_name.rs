@@ -7,7 +7,8 @@ use std::borrow::Cow;
 #[must_use]
 pub(crate) fn short_name(name: &str) -> Cow<'_, str> {
     let Some(program) = program_of(name) else { return Cow::Borrowed(name) };
-    let mut words = name.split_ascii_whitespace();
+    // The words after `-c` are a script for a shell, whose programs are other processes.
+    let mut words = name.split_ascii_whitespace().take_while(|word| *word != "-c");
     match words.find_map(|word| word.strip_prefix("--type=")).filter(|kind| !kind.is_empty()) {
         Some("gpu-process") => Cow::Borrowed("GPU process"),
         Some(kind) => {
@@ -95,6 +96,7 @@ mod tests {
             ("/", "/"),
             ("/usr/lib/", "/usr/lib/"),
             ("./server --type=", "server"),
+            ("/bin/sh -c 'chrome --type=renderer'", "sh"),
             (r"C:\Program Files\Google\Chrome\chrome.exe --type=gpu-process", "GPU process"),
             (r#""C:\Program Files\Google\Chrome\chrome.exe" --no-sandbox"#, "chrome.exe"),
             (r"C:\Program Files\Google\Chrome\chrome.exe --no-sandbox", "chrome.exe"),
