@@ -23,14 +23,9 @@ fn duckdb_runs_the_documented_queries() {
     let trace = folder.path().join("requests.json");
     write_requests(&trace, 40);
     longspan(&["export", "-o", folder.path().join("trace.parquet").to_str().expect("text")], &[&trace]);
-    let ask = "import duckdb, json, sys\nfor query in sys.argv[1].split(';'):\n    if query.strip():\n        \
-        print(json.dumps(duckdb.sql(query).fetchall(), default=float))";
     let queries = sql_blocks("sql");
-    assert_eq!(queries.len(), 1);
-    let mut duckdb = Command::new(python("requirements.txt"));
-    let outputs = output_of(duckdb.current_dir(folder.path()).args(["-c", ask, queries[0]]));
-    let outputs: Vec<serde_json::Value> =
-        outputs.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(queries.len(), 2);
+    let outputs = answers(folder.path(), queries[0]);
 
     let mut by_self_time: Vec<_> = stats(&trace).into_iter().collect();
     by_self_time.sort_by_key(|(_, (_, self_ns))| std::cmp::Reverse(*self_ns));
@@ -49,6 +44,26 @@ fn duckdb_runs_the_documented_queries() {
     let expected =
         longest.into_iter().map(|(second, (dur, page))| serde_json::json!([second, format!("/page/{page}"), dur]));
     assert_eq!(outputs[1], serde_json::Value::Array(expected.collect()));
+
+    // Without symbols, all samples are of no line. `tests/cli/symbolized_exports.rs` has the lines.
+    let (folder, profile) = (tempfile::tempdir().expect("a folder"), crate::tools::data("samply.json.gz"));
+    longspan(&["export", "-o", folder.path().join("trace.parquet").to_str().expect("text")], &[&profile]);
+    let samples = longspan(&["dump"], &[&profile]).lines().filter(|line| line.contains(r#""t":"sample""#)).count();
+    let outputs = answers(folder.path(), queries[1]);
+    let of_no_line = &outputs[0][0];
+    assert_eq!(outputs[0].as_array().map(Vec::len), Some(1), "{outputs:?}");
+    assert_eq!((&of_no_line[0], &of_no_line[1], of_no_line[3].as_u64()), (&NULL, &NULL, Some(samples as u64)));
+}
+
+const NULL: serde_json::Value = serde_json::Value::Null;
+
+/// Returns the rows of each query of a block, in a folder with `trace.parquet`.
+fn answers(folder: &Path, queries: &str) -> Vec<serde_json::Value> {
+    let ask = "import duckdb, json, sys\nfor query in sys.argv[1].split(';'):\n    if query.strip():\n        \
+        print(json.dumps(duckdb.sql(query).fetchall(), default=float))";
+    let mut duckdb = Command::new(python("requirements.txt"));
+    let outputs = output_of(duckdb.current_dir(folder).args(["-c", ask, queries]));
+    outputs.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 #[test]
